@@ -91,10 +91,13 @@ async function readMetrics(): Promise<string> {
     }
     const urlOf = (listener: string) => printed.match(new RegExp(`^${listener} +(\\S+)`, "m"))?.[1] ?? "";
     await fetch(`${urlOf("Public")}/histories`);
-    // On a busy machine, the service listens before its first run has ended.
+    // On a busy machine, the service listens before its first run has ended, and may not read its
+    // store in time.
     for (let text = ""; ; await Bun.sleep(200)) {
       text = await (await fetch(`${urlOf("Admin")}/metrics`)).text();
-      if (text.includes("pds_job_last_success_age_seconds{")) return text;
+      if (text.includes("pds_job_last_success_age_seconds{") && text.includes("pds_store_metrics_missing 0")) {
+        return text;
+      }
     }
   } finally {
     service.kill();

@@ -267,6 +267,8 @@ for (const [engine, world] of await Promise.all(
     });
 
     test("when personalization is imported and rolled back", async () => {
+      await importProducts({ 1: "One" });
+      await importFeed(before);
       await warm("1", ...skus);
       const batches = ["pz?sku=KEPT&sku=UNKNOWN", "pz?sku=UNKNOWN&sku=LINE", "pz?sku=UNKNOWN&sku=NEW"];
       await warm(...batches);
@@ -311,6 +313,8 @@ for (const [engine, world] of await Promise.all(
     });
 
     test("when a brand has its first personalization", async () => {
+      await importProducts({ 1: "One" });
+      await importFeed(before);
       await warm("1", "pz/KEPT", "pz/ELSEWHERE");
       const other: Feed = { pzlines: ["ELSEWHERE S 1 A", "KEPT S 1 A"], pzstyles: ["S A 1 G other"], pzchoices: [] };
       await importFeed(other, "other");
@@ -321,6 +325,7 @@ for (const [engine, world] of await Promise.all(
     });
 
     test("except when a transaction is rolled back", async () => {
+      await importProducts({ 1: "One", 2: "Two" });
       await warm("1", "2", "pz/KEPT");
       const count = async () => (await sql`SELECT CAST(count(*) AS INTEGER) AS count FROM change`)[0].count;
       const rows = await count();
@@ -419,6 +424,7 @@ for (const [engine, world] of await Promise.all(
       const paths = ["1", "pz/KEPT", "pz/LINE"];
       // The comparison with the platform removed the product, which the platform does not have.
       await importProducts({ 1: "One" });
+      await importFeed(before);
       const skipTo = (id: number) =>
         engine === "postgres"
           ? sql`SELECT setval(pg_get_serial_sequence('change', 'id'), ${id})`

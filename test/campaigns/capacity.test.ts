@@ -20,6 +20,7 @@ import {
   type ServiceProcess,
   startService,
 } from "../support/service-process.ts";
+import { until } from "../support/until.ts";
 
 // A steady mix at 80 % of what the service can do, next to nginx, which serves the same files at the
 // same rate. In parts, each at the capacity of that moment: the speed of a shared machine varies by
@@ -150,6 +151,7 @@ describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capa
       expect((await pds(["import", "products", file], environment)).code).toBe(0);
       expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
       await using service = await startService(environment);
+      const filesBefore = openFiles(service.pid);
       await pinAll(service.pid);
       const nginxUrl = nginx ? await startNginx() : undefined;
 
@@ -184,6 +186,12 @@ describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capa
       report(`memory: ${before.toFixed(1)}, then ${after.toFixed(1)} MB; files: ${describeRange(files, 0)}`);
       reportLatencies("pds", own);
       if (peer.length > 0) reportLatencies("nginx", peer);
+      // The generator throws if any response has another status than expected.
+      for (const { statuses } of own) {
+        expect(statuses["200"]).toBeGreaterThan(0);
+        expect(statuses["404"]).toBeGreaterThan(0);
+      }
+      await until("the connections are closed", () => openFiles(service.pid) <= filesBefore + 2);
       // A short run is all warm-up, and on a busy machine.
       if (!isCampaign) return;
       expect(Math.max(...files)).toBeLessThanOrEqual(median(files) + 2);

@@ -228,7 +228,8 @@ describe("pds history", async () => {
         ...answer.histories,
       ]);
       for (const { seconds, ...record } of histories as readonly { brand: string; seconds?: number }[]) {
-        expect(seconds).toBeWithin(0, 60);
+        // This process has imported them.
+        expect(seconds).toBeWithin(0, performance.now() / 1000 + 1);
         expect(record).toMatchObject({ job: "catalog-import", outcome: "succeeded", reason: null, log: null });
       }
     }

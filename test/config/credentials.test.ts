@@ -106,9 +106,16 @@ describe("the credentials in URLs", () => {
   );
 
   test("are not in stored runs", async () => {
+    const commands = [
+      "run catalog-reconcile",
+      "run personalization-import --brand default",
+      `import products https://user:${canary}@${host}/p.json?signature=${canary}`,
+      `import personalization https://user:${canary}@${host}/feed/`,
+    ];
+    for (const command of commands) await pds(command.split(" "), { ...environment, LOG_LEVEL: "trace" });
     await using sql = await connectTo(store.href);
     const runs = await sql`SELECT reason, report, log FROM run`;
-    expect(runs.length).toBeGreaterThan(10);
+    expect(runs.length).toBeGreaterThan(0);
     expect(leaks(JSON.stringify(runs, null, 1))).toEqual([]);
   });
 

@@ -172,11 +172,6 @@ const setTimes = (folder: string, at: Date, ...names: string[]) =>
   Promise.all(names.map((name) => utimes(join(folder, name), at, at)));
 const names = Object.keys(feedFiles);
 
-// Tests run concurrently and mostly wait for processes.
-const withinMs = 60_000;
-/** For a process that starts together with many others. */
-const startsWithinMs = 30_000;
-
 describe("a feed in a folder", () => {
   let plain: Promise<string> | undefined;
   const getPlainMug = async () => {
@@ -190,205 +185,161 @@ describe("a feed in a folder", () => {
     ["csv", "csv.gz", "csv.zst"],
     ["ndjson", "csv.gz", "ndjson.gz"],
     ["ndjson.zst", "ndjson.gz", "csv"],
-  ])(
-    "gives the same personalization as %s, %s, and %s as in plain CSV",
-    async (lines, styles, choices) => {
-      plain ??= getPlainMug();
-      const setup = await createSetup();
-      await replaceFeed(setup, feedAs(lines, styles, choices));
-      expect(await importFeed(setup)).toMatchObject(success);
-      await using shown = await show(setup);
-      expect(await shown.getMug()).toBe(await plain);
-      expect(await plain).toContain('"choice_value":"Heart"');
-    },
-    withinMs,
-  );
+  ])("gives the same personalization as %s, %s, and %s as in plain CSV", async (lines, styles, choices) => {
+    plain ??= getPlainMug();
+    const setup = await createSetup();
+    await replaceFeed(setup, feedAs(lines, styles, choices));
+    expect(await importFeed(setup)).toMatchObject(success);
+    await using shown = await show(setup);
+    expect(await shown.getMug()).toBe(await plain);
+    expect(await plain).toContain('"choice_value":"Heart"');
+  });
 
-  test.concurrent(
-    "can have configured file names, whose extensions give the format",
-    async () => {
-      const setup = await createSetup('files = { pzlines = "Lines é.csv.gz", pzchoices = "c.ndjson" }');
-      const {
-        "pzlines.csv.gz": lines = "",
-        "pzstyles.csv": styles = "",
-        "pzchoices.ndjson": choices = "",
-      } = feedAs("csv.gz", "csv", "ndjson");
-      await replaceFeed(setup, { "Lines é.csv.gz": lines, "pzstyles.csv": styles, "c.ndjson": choices });
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect((await importFrom(setup, setup.feed, "--force")).code).toBe(0);
-      await rm(join(setup.feed, "c.ndjson"));
-      await writeFiles(setup.feed, { "pzchoices.csv": feedFiles["pzchoices.csv"] });
-      const { reason, ...failed } = await importFeed(setup);
-      expect(failed).toMatchObject(failure);
-      expect(reason).toBe(`${setup.feed}: file not found: expected c.ndjson`);
-    },
-    withinMs,
-  );
+  test.concurrent("can have configured file names, whose extensions give the format", async () => {
+    const setup = await createSetup('files = { pzlines = "Lines é.csv.gz", pzchoices = "c.ndjson" }');
+    const {
+      "pzlines.csv.gz": lines = "",
+      "pzstyles.csv": styles = "",
+      "pzchoices.ndjson": choices = "",
+    } = feedAs("csv.gz", "csv", "ndjson");
+    await replaceFeed(setup, { "Lines é.csv.gz": lines, "pzstyles.csv": styles, "c.ndjson": choices });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect((await importFrom(setup, setup.feed, "--force")).code).toBe(0);
+    await rm(join(setup.feed, "c.ndjson"));
+    await writeFiles(setup.feed, { "pzchoices.csv": feedFiles["pzchoices.csv"] });
+    const { reason, ...failed } = await importFeed(setup);
+    expect(failed).toMatchObject(failure);
+    expect(reason).toBe(`${setup.feed}: file not found: expected c.ndjson`);
+  });
 
   test.concurrent.each([
     ["pzlines.csv", "csv.gz"],
     ["pzlines.csv", "ndjson"],
     ["pzchoices.csv", "csv.zst"],
-  ] as const)(
-    "is rejected if %s also exists as %s",
-    async (name, ending) => {
-      const setup = await createSetup();
-      const other = name.replace("csv", ending);
-      await writeFiles(setup.feed, { [other]: writers[ending]?.(feedFiles[name]) ?? "" });
-      const { reason, ...failed } = await importFeed(setup);
-      expect(failed).toMatchObject(failure);
-      expect(reason).toContain(`found ${join(setup.feed, name)} and ${join(setup.feed, other)}; keep only one of them`);
-    },
-    withinMs,
-  );
+  ] as const)("is rejected if %s also exists as %s", async (name, ending) => {
+    const setup = await createSetup();
+    const other = name.replace("csv", ending);
+    await writeFiles(setup.feed, { [other]: writers[ending]?.(feedFiles[name]) ?? "" });
+    const { reason, ...failed } = await importFeed(setup);
+    expect(failed).toMatchObject(failure);
+    expect(reason).toContain(`found ${join(setup.feed, name)} and ${join(setup.feed, other)}; keep only one of them`);
+  });
 
-  test.concurrent(
-    "is left for the next run while it is being written",
-    async () => {
-      const setup = await createSetup("settle_seconds = 1");
-      await setTimes(setup.feed, minutesAgo(5), ...names);
-      expect(await run(setup)).toMatchObject(success);
-      await using shown = await show(setup);
-      const before = await shown.getMug();
-      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("new") });
-      let rows = 0;
-      const writer = setInterval(() => appendFile(join(setup.feed, "pzlines.csv"), `ROW-${rows++},NOTE,1,A\n`), 100);
-      const { notes, ...left } = await run(setup);
-      clearInterval(writer);
-      expect(left).toMatchObject(noChange);
-      expect(notes).toEqual([expect.stringContaining("pzlines.csv is still being written")]);
-      expect(await shown.getMug()).toBe(before);
-      const taken = await run(setup);
-      expect(taken).toMatchObject({ code: 0, counts: 12 + rows, notes: [] });
-      expect(await statusOf(setup)).toBe("new");
-      expect(await counts(setup)).toEqual([12 + rows, 0, 12]);
-    },
-    withinMs,
-  );
+  test.concurrent("is left for the next run while it is being written", async () => {
+    const setup = await createSetup("settle_seconds = 1");
+    await setTimes(setup.feed, minutesAgo(5), ...names);
+    expect(await run(setup)).toMatchObject(success);
+    await using shown = await show(setup);
+    const before = await shown.getMug();
+    await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("new") });
+    let rows = 0;
+    const writer = setInterval(() => appendFile(join(setup.feed, "pzlines.csv"), `ROW-${rows++},NOTE,1,A\n`), 100);
+    const { notes, ...left } = await run(setup);
+    clearInterval(writer);
+    expect(left).toMatchObject(noChange);
+    expect(notes).toEqual([expect.stringContaining("pzlines.csv is still being written")]);
+    expect(await shown.getMug()).toBe(before);
+    const taken = await run(setup);
+    expect(taken).toMatchObject({ code: 0, counts: 12 + rows, notes: [] });
+    expect(await statusOf(setup)).toBe("new");
+    expect(await counts(setup)).toEqual([12 + rows, 0, 12]);
+  });
 
-  test.concurrent(
-    "is imported only when the marker exists and is not older than the files",
-    async () => {
-      const setup = await createSetup('marker = "done"');
-      await setTimes(setup.feed, minutesAgo(2), ...names);
-      const withoutMarker = await run(setup);
-      expect(withoutMarker).toMatchObject(noChange);
-      expect(withoutMarker.notes.join()).toContain(`${setup.feed}: the marker file done does not exist yet`);
+  test.concurrent("is imported only when the marker exists and is not older than the files", async () => {
+    const setup = await createSetup('marker = "done"');
+    await setTimes(setup.feed, minutesAgo(2), ...names);
+    const withoutMarker = await run(setup);
+    expect(withoutMarker).toMatchObject(noChange);
+    expect(withoutMarker.notes.join()).toContain(`${setup.feed}: the marker file done does not exist yet`);
 
-      await writeFiles(setup.feed, { done: "" });
-      await setTimes(setup.feed, minutesAgo(3), "done");
-      const withOldMarker = await run(setup);
-      expect(withOldMarker).toMatchObject(noChange);
-      expect(withOldMarker.notes.join()).toMatch(/the marker file done is older than .*pzlines\.csv/);
+    await writeFiles(setup.feed, { done: "" });
+    await setTimes(setup.feed, minutesAgo(3), "done");
+    const withOldMarker = await run(setup);
+    expect(withOldMarker).toMatchObject(noChange);
+    expect(withOldMarker.notes.join()).toMatch(/the marker file done is older than .*pzlines\.csv/);
 
-      await setTimes(setup.feed, minutesAgo(1), "done");
-      expect(await run(setup)).toMatchObject({ ...success, notes: [] });
-      expect(await counts(setup)).toEqual([12, 0, 0]);
-    },
-    withinMs,
-  );
+    await setTimes(setup.feed, minutesAgo(1), "done");
+    expect(await run(setup)).toMatchObject({ ...success, notes: [] });
+    expect(await counts(setup)).toEqual([12, 0, 0]);
+  });
 
-  test.concurrent(
-    "is complete if the marker is exactly as old as the files",
-    async () => {
-      const setup = await createSetup('marker = "done"');
-      await writeFiles(setup.feed, { done: "" });
-      await setTimes(setup.feed, minutesAgo(2), ...names, "done");
-      expect(await run(setup)).toMatchObject({ ...success, notes: [] });
-    },
-    withinMs,
-  );
+  test.concurrent("is complete if the marker is exactly as old as the files", async () => {
+    const setup = await createSetup('marker = "done"');
+    await writeFiles(setup.feed, { done: "" });
+    await setTimes(setup.feed, minutesAgo(2), ...names, "done");
+    expect(await run(setup)).toMatchObject({ ...success, notes: [] });
+  });
 
-  test.concurrent(
-    "fails a manual import if the marker is missing, unless forced",
-    async () => {
-      const setup = await createSetup('marker = "done"');
-      const refused = await importFrom(setup, setup.feed);
-      expect(refused).toMatchObject(failure);
-      expect(refused.reason).toContain(
-        "the marker file done does not exist yet; use --force to import the feed as it is",
-      );
-      expect(await importFrom(setup, setup.feed, "--force")).toMatchObject(success);
-    },
-    withinMs,
-  );
+  test.concurrent("fails a manual import if the marker is missing, unless forced", async () => {
+    const setup = await createSetup('marker = "done"');
+    const refused = await importFrom(setup, setup.feed);
+    expect(refused).toMatchObject(failure);
+    expect(refused.reason).toContain(
+      "the marker file done does not exist yet; use --force to import the feed as it is",
+    );
+    expect(await importFrom(setup, setup.feed, "--force")).toMatchObject(success);
+  });
 
-  test.concurrent(
-    "is skipped if its content has not changed, even if files were rewritten",
-    async () => {
-      const setup = await createSetup();
-      await replaceFeed(setup, feedAs("csv.gz", "csv", "ndjson.zst"));
-      expect(await importFeed(setup)).toMatchObject(success);
-      await setTimes(setup.feed, minutesAgo(7), "pzlines.csv.gz", "pzstyles.csv");
-      const rewritten = await importFeed(setup);
-      await replaceFeed(setup, feedAs("csv.gz", "csv", "ndjson.zst"));
-      const recompressed = await importFeed(setup);
-      for (const same of [rewritten, recompressed]) {
-        expect(same).toMatchObject(noChange);
-        expect(same.notes).toEqual([expect.stringContaining("the feed has not changed since the last import")]);
-      }
-      expect(await importFrom(setup, setup.feed)).toMatchObject(noChange);
-      expect(await counts(setup)).toEqual([0, 0, 0, 12]);
-      const { code, stderr } = await rollback(setup);
-      expect(stderr).toContain("nothing to roll back to for acme");
-      expect(code).toBe(1);
-    },
-    withinMs,
-  );
+  test.concurrent("is skipped if its content has not changed, even if files were rewritten", async () => {
+    const setup = await createSetup();
+    await replaceFeed(setup, feedAs("csv.gz", "csv", "ndjson.zst"));
+    expect(await importFeed(setup)).toMatchObject(success);
+    await setTimes(setup.feed, minutesAgo(7), "pzlines.csv.gz", "pzstyles.csv");
+    const rewritten = await importFeed(setup);
+    await replaceFeed(setup, feedAs("csv.gz", "csv", "ndjson.zst"));
+    const recompressed = await importFeed(setup);
+    for (const same of [rewritten, recompressed]) {
+      expect(same).toMatchObject(noChange);
+      expect(same.notes).toEqual([expect.stringContaining("the feed has not changed since the last import")]);
+    }
+    expect(await importFrom(setup, setup.feed)).toMatchObject(noChange);
+    expect(await counts(setup)).toEqual([0, 0, 0, 12]);
+    const { code, stderr } = await rollback(setup);
+    expect(stderr).toContain("nothing to roll back to for acme");
+    expect(code).toBe(1);
+  });
 
-  test.concurrent(
-    "is imported if one byte changed but size and time did not",
-    async () => {
-      const setup = await createSetup();
-      const at = minutesAgo(5);
-      await setTimes(setup.feed, at, ...names);
-      expect(await importFeed(setup)).toMatchObject(success);
-      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("Z") });
-      await setTimes(setup.feed, at, ...names);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("Z");
-    },
-    withinMs,
-  );
+  test.concurrent("is imported if one byte changed but size and time did not", async () => {
+    const setup = await createSetup();
+    const at = minutesAgo(5);
+    await setTimes(setup.feed, at, ...names);
+    expect(await importFeed(setup)).toMatchObject(success);
+    await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("Z") });
+    await setTimes(setup.feed, at, ...names);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("Z");
+  });
 
   test.concurrent.each([
     ["the delimiter", 'separator = ","'],
     ["the encoding", 'encoding = "utf-8"'],
     ["a column alias", 'aliases = { sku_id = ["Article"] }'],
-  ])(
-    "is imported again after %s was configured",
-    async (_, options) => {
-      const setup = await createSetup();
-      expect(await importFeed(setup)).toMatchObject(success);
-      await configure(setup, options);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await importFeed(setup)).toMatchObject(noChange);
-    },
-    withinMs,
-  );
+  ])("is imported again after %s was configured", async (_, options) => {
+    const setup = await createSetup();
+    expect(await importFeed(setup)).toMatchObject(success);
+    await configure(setup, options);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await importFeed(setup)).toMatchObject(noChange);
+  });
 
-  test.concurrent(
-    "is not imported again after a rollback, unless forced or changed",
-    async () => {
-      const setup = await createSetup();
-      expect(await importFeed(setup)).toMatchObject(success);
-      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("bad") });
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect((await rollback(setup)).code).toBe(0);
-      for (const again of [await run(setup), await importFrom(setup, setup.feed)]) {
-        expect(again).toMatchObject(noChange);
-        expect(again.notes.join()).toMatch(/since its import was rolled back; use --force to import it again/);
-      }
-      expect(await statusOf(setup)).toBe("I");
-      expect(await importFrom(setup, setup.feed, "--force")).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("bad");
-      expect((await rollback(setup)).code).toBe(0);
-      await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("good") });
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("good");
-    },
-    withinMs,
-  );
+  test.concurrent("is not imported again after a rollback, unless forced or changed", async () => {
+    const setup = await createSetup();
+    expect(await importFeed(setup)).toMatchObject(success);
+    await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("bad") });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect((await rollback(setup)).code).toBe(0);
+    for (const again of [await run(setup), await importFrom(setup, setup.feed)]) {
+      expect(again).toMatchObject(noChange);
+      expect(again.notes.join()).toMatch(/since its import was rolled back; use --force to import it again/);
+    }
+    expect(await statusOf(setup)).toBe("I");
+    expect(await importFrom(setup, setup.feed, "--force")).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("bad");
+    expect((await rollback(setup)).code).toBe(0);
+    await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("good") });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("good");
+  });
 });
 
 interface WebFile {
@@ -486,46 +437,34 @@ function refuse(response: ServerResponse, status: number): true {
 const completePaths = ({ requests }: Web) => requests.filter(({ status }) => status === 200).map(({ path }) => path);
 
 describe("a feed on a web server", () => {
-  test.concurrent.each(["", "/"])(
-    "is imported whether its address ends with %p or not",
-    async (ending) => {
-      using web = await startWeb();
-      const setup = await createSetup("", web.source.replace(/\/$/, ending));
-      expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });
-      expect(await statusOf(setup)).toBe("I");
-    },
-    withinMs,
-  );
+  test.concurrent.each(["", "/"])("is imported whether its address ends with %p or not", async (ending) => {
+    using web = await startWeb();
+    const setup = await createSetup("", web.source.replace(/\/$/, ending));
+    expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });
+    expect(await statusOf(setup)).toBe("I");
+  });
 
-  test.concurrent(
-    "can be imported manually",
-    async () => {
-      using web = await startWeb();
-      const setup = await createSetup();
-      expect(await importFrom(setup, web.source)).toMatchObject(success);
-      expect(await importFrom(setup, web.source)).toMatchObject(noChange);
-      expect(await importFrom(setup, web.source, "--force")).toMatchObject(success);
-    },
-    withinMs,
-  );
+  test.concurrent("can be imported manually", async () => {
+    using web = await startWeb();
+    const setup = await createSetup();
+    expect(await importFrom(setup, web.source)).toMatchObject(success);
+    expect(await importFrom(setup, web.source)).toMatchObject(noChange);
+    expect(await importFrom(setup, web.source, "--force")).toMatchObject(success);
+  });
 
-  test.concurrent(
-    "is requested with the configured secret, which is never shown",
-    async () => {
-      const secret = "Bearer hush-0123456789";
-      using web = await startWeb({ authorization: secret });
-      const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
-      const taken = await runProcess(setup);
-      expect(taken).toMatchObject(success);
-      const refused = await runProcess(setup, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
-      expect(refused).toMatchObject({ ...failure, reason: `${web.source}pzlines.csv: 401 Unauthorized` });
-      expect(web.requests.filter(({ status }) => status === 401)).toHaveLength(1);
-      const commands = [["config"], ["config", "--json"], ["jobs", "--json"], ["history", "--json"]];
-      const shown = await Promise.all(commands.map((command) => pds(command, setup.environment)));
-      for (const { stdout, stderr } of [taken, refused, ...shown]) expect(stdout + stderr).not.toContain("hush");
-    },
-    withinMs,
-  );
+  test.concurrent("is requested with the configured secret, which is never shown", async () => {
+    const secret = "Bearer hush-0123456789";
+    using web = await startWeb({ authorization: secret });
+    const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
+    const taken = await runProcess(setup);
+    expect(taken).toMatchObject(success);
+    const refused = await runProcess(setup, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
+    expect(refused).toMatchObject({ ...failure, reason: `${web.source}pzlines.csv: 401 Unauthorized` });
+    expect(web.requests.filter(({ status }) => status === 401)).toHaveLength(1);
+    const commands = [["config"], ["config", "--json"], ["jobs", "--json"], ["history", "--json"]];
+    const shown = await Promise.all(commands.map((command) => pds(command, setup.environment)));
+    for (const { stdout, stderr } of [taken, refused, ...shown]) expect(stdout + stderr).not.toContain("hush");
+  });
 
   test.concurrent.each([
     ["tag", "if-none-match"],
@@ -550,58 +489,45 @@ describe("a feed on a web server", () => {
       expect(await statusOf(setup)).toBe("new");
       expect(await importFeed(setup)).toMatchObject(noChange);
     },
-    withinMs,
   );
 
-  test.concurrent(
-    "is recognized by its content without an entity tag or a time",
-    async () => {
-      using web = await startWeb({ validators: "none" });
-      const setup = await createSetup("", web.source);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await importFeed(setup)).toMatchObject(noChange);
-      web.files.set("pzlines.csv", { content: linesWithStatus("Z") });
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await counts(setup)).toEqual([12, 0, 12]);
-    },
-    withinMs,
-  );
+  test.concurrent("is recognized by its content without an entity tag or a time", async () => {
+    using web = await startWeb({ validators: "none" });
+    const setup = await createSetup("", web.source);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await importFeed(setup)).toMatchObject(noChange);
+    web.files.set("pzlines.csv", { content: linesWithStatus("Z") });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await counts(setup)).toEqual([12, 0, 12]);
+  });
 
-  test.concurrent(
-    "is a different feed at another address, even with older files",
-    async () => {
-      using web = await startWeb({ validators: "time" });
-      using other = await startWeb({ validators: "time" });
-      for (const name of names) {
-        const content = name === "pzlines.csv" ? linesWithStatus("other") : feedFiles[name as keyof typeof feedFiles];
-        other.files.set(name, { content, changed: new Date("2023-01-01") });
-      }
-      const setup = await createSetup("", web.source);
-      expect(await importFeed(setup)).toMatchObject(success);
-      await configure(setup, "", other.source);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("other");
-    },
-    withinMs,
-  );
+  test.concurrent("is a different feed at another address, even with older files", async () => {
+    using web = await startWeb({ validators: "time" });
+    using other = await startWeb({ validators: "time" });
+    for (const name of names) {
+      const content = name === "pzlines.csv" ? linesWithStatus("other") : feedFiles[name as keyof typeof feedFiles];
+      other.files.set(name, { content, changed: new Date("2023-01-01") });
+    }
+    const setup = await createSetup("", web.source);
+    expect(await importFeed(setup)).toMatchObject(success);
+    await configure(setup, "", other.source);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("other");
+  });
 
   test.concurrent.each([
     ["with the default names", "", /: file not found: expected one of pzchoices\.csv, .+, pzchoices\.ndjson\.zst/],
     ["with configured names", 'files = { pzchoices = "wanted.csv" }', /: file not found: expected wanted\.csv$/],
-  ])(
-    "is rejected if a file is missing, %s",
-    async (_, options, message) => {
-      using web = await startWeb();
-      web.files.delete("pzchoices.csv");
-      const setup = await createSetup(options, web.source);
-      const { reason, ...failed } = await importFeed(setup);
-      expect(failed).toMatchObject(failure);
-      expect(reason).toMatch(message);
-      expect(reason).toStartWith(web.source);
-      expect(web.requests.filter(({ path }) => path.endsWith("pzlines.csv"))).toHaveLength(1);
-    },
-    withinMs,
-  );
+  ])("is rejected if a file is missing, %s", async (_, options, message) => {
+    using web = await startWeb();
+    web.files.delete("pzchoices.csv");
+    const setup = await createSetup(options, web.source);
+    const { reason, ...failed } = await importFeed(setup);
+    expect(failed).toMatchObject(failure);
+    expect(reason).toMatch(message);
+    expect(reason).toStartWith(web.source);
+    expect(web.requests.filter(({ path }) => path.endsWith("pzlines.csv"))).toHaveLength(1);
+  });
 
   const failsTwice: [string, (time: number, response: ServerResponse) => boolean][] = [
     ["fails", (time, response) => time <= 2 && refuse(response, time === 1 ? 500 : 503)],
@@ -615,17 +541,13 @@ describe("a feed on a web server", () => {
   ];
   const tagOfLines = `"${Bun.hash(feedFiles["pzlines.csv"])}"`;
 
-  test.concurrent.each(failsTwice)(
-    "is imported after retries if the server %s at first",
-    async (_, fail) => {
-      using web = await startWeb();
-      web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
-      const setup = await createSetup("", web.source);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("I");
-    },
-    withinMs,
-  );
+  test.concurrent.each(failsTwice)("is imported after retries if the server %s at first", async (_, fail) => {
+    using web = await startWeb();
+    web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
+    const setup = await createSetup("", web.source);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("I");
+  });
 
   const failsForever: [string, RegExp, (time: number, response: ServerResponse) => boolean][] = [
     ["fails", /pzlines\.csv: 500 Internal Server Error$/, (_, response) => refuse(response, 500)],
@@ -638,143 +560,115 @@ describe("a feed on a web server", () => {
     ],
   ];
 
-  test.concurrent.each(failsForever)(
-    "is not imported if the server %s every time",
-    async (_, message, fail) => {
-      using web = await startWeb();
-      const setup = await createSetup();
-      expect(await importFeed(setup)).toMatchObject(success);
-      await using shown = await show(setup);
-      const before = await shown.getMug();
-      await configure(setup, "", web.source);
-      web.files.set("pzchoices.csv", { content: feedFiles["pzchoices.csv"].replace("Serif", "Sans Serif") });
-      web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
-      const { reason, ...failed } = await importFeed(setup);
-      expect(failed).toMatchObject(failure);
-      expect(reason).toStartWith(web.source);
-      expect(reason).toMatch(message);
-      expect(await shown.getMug()).toBe(before);
-      expect((await rollback(setup)).code).toBe(1);
-    },
-    withinMs,
-  );
+  test.concurrent.each(failsForever)("is not imported if the server %s every time", async (_, message, fail) => {
+    using web = await startWeb();
+    const setup = await createSetup();
+    expect(await importFeed(setup)).toMatchObject(success);
+    await using shown = await show(setup);
+    const before = await shown.getMug();
+    await configure(setup, "", web.source);
+    web.files.set("pzchoices.csv", { content: feedFiles["pzchoices.csv"].replace("Serif", "Sans Serif") });
+    web.intercept = (path, time, response) => path.endsWith("pzlines.csv") && fail(time, response);
+    const { reason, ...failed } = await importFeed(setup);
+    expect(failed).toMatchObject(failure);
+    expect(reason).toStartWith(web.source);
+    expect(reason).toMatch(message);
+    expect(await shown.getMug()).toBe(before);
+    expect((await rollback(setup)).code).toBe(1);
+  });
 
-  test.concurrent(
-    "is the last download, even if an aborted one was longer",
-    async () => {
-      using web = await startWeb({ validators: "none" });
-      const setup = await createSetup("", web.source);
-      const longer = `${linesWithStatus("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
-      web.intercept = (path, time, response) =>
-        path.endsWith("pzlines.csv") && time === 2 && sendPartially(response, longer, { "Content-Length": 9999 });
-      expect(await importFeed(setup)).toMatchObject(success);
-    },
-    withinMs,
-  );
+  test.concurrent("is the last download, even if an aborted one was longer", async () => {
+    using web = await startWeb({ validators: "none" });
+    const setup = await createSetup("", web.source);
+    const longer = `${linesWithStatus("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
+    web.intercept = (path, time, response) =>
+      path.endsWith("pzlines.csv") && time === 2 && sendPartially(response, longer, { "Content-Length": 9999 });
+    expect(await importFeed(setup)).toMatchObject(success);
+  });
 
-  test.concurrent(
-    "is left for the next run if it changes before the download",
-    async () => {
-      using web = await startWeb();
-      const setup = await createSetup("", web.source);
-      web.intercept = (path) => {
-        if (path.endsWith("pzchoices.csv"))
-          web.files.set("pzstyles.csv", { content: `${feedFiles["pzstyles.csv"]}S,A,1,X,\n` });
-        return false;
-      };
-      const { notes, ...left } = await run(setup);
-      expect(left).toMatchObject(noChange);
-      expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv changed while being read`)]);
-      expect(await run(setup)).toMatchObject({ code: 0, counts: 13, notes: [] });
-    },
-    withinMs,
-  );
+  test.concurrent("is left for the next run if it changes before the download", async () => {
+    using web = await startWeb();
+    const setup = await createSetup("", web.source);
+    web.intercept = (path) => {
+      if (path.endsWith("pzchoices.csv"))
+        web.files.set("pzstyles.csv", { content: `${feedFiles["pzstyles.csv"]}S,A,1,X,\n` });
+      return false;
+    };
+    const { notes, ...left } = await run(setup);
+    expect(left).toMatchObject(noChange);
+    expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv changed while being read`)]);
+    expect(await run(setup)).toMatchObject({ code: 0, counts: 13, notes: [] });
+  });
 
-  test.concurrent(
-    "is left for the next run while it is being written",
-    async () => {
-      using web = await startWeb();
-      const setup = await createSetup("settle_seconds = 1", web.source);
-      let content = feedFiles["pzlines.csv"];
-      const grow = () => web.files.set("pzlines.csv", { content, changed: new Date() });
+  test.concurrent("is left for the next run while it is being written", async () => {
+    using web = await startWeb();
+    const setup = await createSetup("settle_seconds = 1", web.source);
+    let content = feedFiles["pzlines.csv"];
+    const grow = () => web.files.set("pzlines.csv", { content, changed: new Date() });
+    grow();
+    web.intercept = (path) => {
+      if (path.endsWith("pzchoices.csv") && content === feedFiles["pzlines.csv"]) content += "CUP,NOTE,1,A\n";
       grow();
-      web.intercept = (path) => {
-        if (path.endsWith("pzchoices.csv") && content === feedFiles["pzlines.csv"]) content += "CUP,NOTE,1,A\n";
-        grow();
-        return false;
-      };
-      const { notes, ...left } = await run(setup);
-      expect(left).toMatchObject(noChange);
-      expect(notes).toEqual([expect.stringContaining(`${web.source}pzlines.csv is still being written`)]);
-      expect(await run(setup)).toMatchObject({ code: 0, counts: 13 });
-    },
-    withinMs,
-  );
+      return false;
+    };
+    const { notes, ...left } = await run(setup);
+    expect(left).toMatchObject(noChange);
+    expect(notes).toEqual([expect.stringContaining(`${web.source}pzlines.csv is still being written`)]);
+    expect(await run(setup)).toMatchObject({ code: 0, counts: 13 });
+  });
 
-  test.concurrent(
-    "is read as stored, compressed or not",
-    async () => {
-      using web = await startWeb();
-      const packed = feedAs("csv.gz", "ndjson.zst", "ndjson.gz");
-      web.files.clear();
-      for (const [name, content] of Object.entries(packed)) {
-        // Some servers mistake the extension for a content encoding.
-        web.files.set(name, { content, ...(name.endsWith(".gz") && { headers: { "Content-Encoding": "gzip" } }) });
-      }
-      const setup = await createSetup("", web.source);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("I");
-      for (const { headers } of web.requests) expect(headers["accept-encoding"]).toBe("identity");
-      expect(await importFeed(setup)).toMatchObject(noChange);
-    },
-    withinMs,
-  );
+  test.concurrent("is read as stored, compressed or not", async () => {
+    using web = await startWeb();
+    const packed = feedAs("csv.gz", "ndjson.zst", "ndjson.gz");
+    web.files.clear();
+    for (const [name, content] of Object.entries(packed)) {
+      // Some servers mistake the extension for a content encoding.
+      web.files.set(name, { content, ...(name.endsWith(".gz") && { headers: { "Content-Encoding": "gzip" } }) });
+    }
+    const setup = await createSetup("", web.source);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("I");
+    for (const { headers } of web.requests) expect(headers["accept-encoding"]).toBe("identity");
+    expect(await importFeed(setup)).toMatchObject(noChange);
+  });
 
-  test.concurrent(
-    "follows redirects without sending the secret to another host",
-    async () => {
-      const secret = "Bearer hush-0123456789";
-      using elsewhere = await startWeb();
-      using web = await startWeb({ authorization: secret });
-      web.intercept = (path, _, response) => {
-        const place = path.endsWith("pzlines.csv") ? path.replace("/feed/", "/moved/") : undefined;
-        if (path.endsWith("pzstyles.csv")) response.writeHead(302, { Location: `${elsewhere.source}pzstyles.csv` });
-        else if (place !== undefined && path.startsWith("/feed/")) response.writeHead(307, { Location: place });
-        else return false;
-        response.end();
-        return true;
-      };
-      web.files.set("/moved/pzlines.csv", { content: linesWithStatus("moved") });
-      const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("moved");
-      expect(completePaths(elsewhere)).toContain("/feed/pzstyles.csv");
-      for (const { headers } of elsewhere.requests) expect(headers).not.toHaveProperty("authorization");
-      expect(await importFeed(setup)).toMatchObject(noChange);
-    },
-    withinMs,
-  );
+  test.concurrent("follows redirects without sending the secret to another host", async () => {
+    const secret = "Bearer hush-0123456789";
+    using elsewhere = await startWeb();
+    using web = await startWeb({ authorization: secret });
+    web.intercept = (path, _, response) => {
+      const place = path.endsWith("pzlines.csv") ? path.replace("/feed/", "/moved/") : undefined;
+      if (path.endsWith("pzstyles.csv")) response.writeHead(302, { Location: `${elsewhere.source}pzstyles.csv` });
+      else if (place !== undefined && path.startsWith("/feed/")) response.writeHead(307, { Location: place });
+      else return false;
+      response.end();
+      return true;
+    };
+    web.files.set("/moved/pzlines.csv", { content: linesWithStatus("moved") });
+    const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("moved");
+    expect(completePaths(elsewhere)).toContain("/feed/pzstyles.csv");
+    for (const { headers } of elsewhere.requests) expect(headers).not.toHaveProperty("authorization");
+    expect(await importFeed(setup)).toMatchObject(noChange);
+  });
 
-  test.concurrent(
-    "is imported only when the marker exists and is not older",
-    async () => {
-      using web = await startWeb();
-      const setup = await createSetup('marker = "done"', web.source);
-      const withoutMarker = await run(setup);
-      expect(withoutMarker).toMatchObject(noChange);
-      expect(withoutMarker.notes.join()).toContain(`${web.source}: the marker file done does not exist yet`);
-      web.files.set("done", { content: "", changed: new Date("2023-12-31") });
-      const withOldMarker = await run(setup);
-      expect(withOldMarker).toMatchObject(noChange);
-      expect(withOldMarker.notes.join()).toContain(`the marker file done is older than ${web.source}pzlines.csv`);
-      web.files.set("done", { content: "", changed: new Date("2024-01-02") });
-      expect(await run(setup)).toMatchObject(success);
-      // A new marker does not make a new feed.
-      web.files.set("done", { content: "again", changed: new Date("2024-01-03") });
-      expect(await run(setup)).toMatchObject(noChange);
-    },
-    withinMs,
-  );
+  test.concurrent("is imported only when the marker exists and is not older", async () => {
+    using web = await startWeb();
+    const setup = await createSetup('marker = "done"', web.source);
+    const withoutMarker = await run(setup);
+    expect(withoutMarker).toMatchObject(noChange);
+    expect(withoutMarker.notes.join()).toContain(`${web.source}: the marker file done does not exist yet`);
+    web.files.set("done", { content: "", changed: new Date("2023-12-31") });
+    const withOldMarker = await run(setup);
+    expect(withOldMarker).toMatchObject(noChange);
+    expect(withOldMarker.notes.join()).toContain(`the marker file done is older than ${web.source}pzlines.csv`);
+    web.files.set("done", { content: "", changed: new Date("2024-01-02") });
+    expect(await run(setup)).toMatchObject(success);
+    // A new marker does not make a new feed.
+    web.files.set("done", { content: "again", changed: new Date("2024-01-03") });
+    expect(await run(setup)).toMatchObject(noChange);
+  });
 
   test.concurrent.each([
     ["http://feeds.example/acme/", /expected https:\/\/ or s3:\/\/ \(http:\/\/ is only valid for this machine\)/],
@@ -785,26 +679,22 @@ describe("a feed on a web server", () => {
     ["ftp://feeds.example/acme/", /expected https:\/\/ or s3:\/\//],
     ["s3:///acme/", /expected .*s3:\/\/BUCKET\/PREFIX/],
     ["https://", /expected .*https:\/\/HOST\/PATH/],
-  ])(
-    "is rejected as %p, without repeating a secret in it",
-    async (source, message) => {
-      const setup = await createSetup("", source);
-      const configured = await runProcess(setup);
-      expect(configured.code).toBe(2);
-      expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2:1: jobs.personalization-import.source: `);
-      const byHand = await pds(["import", "personalization", source], {
-        ...setup.environment,
-        PDS_CONFIG: "/dev/null",
-      });
-      expect(byHand.code).toBe(2);
-      for (const { stdout, stderr } of [configured, byHand]) {
-        expect(stderr).toMatch(message);
-        expect(stdout).toBe("");
-        expect(stderr).not.toContain("hush");
-      }
-    },
-    withinMs,
-  );
+  ])("is rejected as %p, without repeating a secret in it", async (source, message) => {
+    const setup = await createSetup("", source);
+    const configured = await runProcess(setup);
+    expect(configured.code).toBe(2);
+    expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2:1: jobs.personalization-import.source: `);
+    const byHand = await pds(["import", "personalization", source], {
+      ...setup.environment,
+      PDS_CONFIG: "/dev/null",
+    });
+    expect(byHand.code).toBe(2);
+    for (const { stdout, stderr } of [configured, byHand]) {
+      expect(stderr).toMatch(message);
+      expect(stdout).toBe("");
+      expect(stderr).not.toContain("hush");
+    }
+  });
 });
 
 const putFeed = (store: Store, folder: string, files: Files = feedFiles) => {
@@ -817,95 +707,75 @@ describe("a feed in a bucket", () => {
     ["s3://feeds/", "feeds"],
     ["s3://feeds/a/b é", "feeds/a/b é"],
     ["s3://feeds/a/b+c/", "feeds/a/b+c"],
-  ])(
-    "is imported from %p, and not downloaded again if unchanged",
-    async (source, folder) => {
-      using store = await startStore();
-      putFeed(store, folder, feedAs("csv", "csv.gz", "ndjson.zst"));
-      const setup = await createSetup("", source, store.environment);
-      expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });
-      expect(await statusOf(setup)).toBe("I");
-      store.requests.length = 0;
-      expect(await importFeed(setup)).toMatchObject(noChange);
-      expect(store.requests.filter((request) => !request.startsWith("HEAD "))).toEqual([]);
-      store.objects.set(`${folder}/pzlines.csv`, { content: linesWithStatus("new") });
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("new");
-      expect(await counts(setup)).toEqual([12, 0, 12]);
-    },
-    withinMs,
-  );
+  ])("is imported from %p, and not downloaded again if unchanged", async (source, folder) => {
+    using store = await startStore();
+    putFeed(store, folder, feedAs("csv", "csv.gz", "ndjson.zst"));
+    const setup = await createSetup("", source, store.environment);
+    expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });
+    expect(await statusOf(setup)).toBe("I");
+    store.requests.length = 0;
+    expect(await importFeed(setup)).toMatchObject(noChange);
+    expect(store.requests.filter((request) => !request.startsWith("HEAD "))).toEqual([]);
+    store.objects.set(`${folder}/pzlines.csv`, { content: linesWithStatus("new") });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("new");
+    expect(await counts(setup)).toEqual([12, 0, 12]);
+  });
 
-  test.concurrent(
-    "can be imported manually",
-    async () => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme");
-      const setup = await createSetup("", undefined, store.environment);
-      expect(await importFrom(setup, "s3://feeds/acme/")).toMatchObject(success);
-      expect(await importFrom(setup, "s3://feeds/acme")).toMatchObject(noChange);
-    },
-    withinMs,
-  );
+  test.concurrent("can be imported manually", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup("", undefined, store.environment);
+    expect(await importFrom(setup, "s3://feeds/acme/")).toMatchObject(success);
+    expect(await importFrom(setup, "s3://feeds/acme")).toMatchObject(noChange);
+  });
 
-  test.concurrent(
-    "is rejected if an object is missing or exists twice",
-    async () => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme");
-      const setup = await createSetup("", "s3://feeds/acme", store.environment);
-      putFeed(store, "feeds/acme", { "pzlines.csv.gz": gzipSync(feedFiles["pzlines.csv"]) });
-      const withDuplicate = await importFeed(setup);
-      expect(withDuplicate).toMatchObject(failure);
-      expect(withDuplicate.reason).toContain(
-        "found s3://feeds/acme/pzlines.csv and s3://feeds/acme/pzlines.csv.gz; keep only one of them",
-      );
-      store.objects.delete("feeds/acme/pzlines.csv");
-      store.objects.delete("feeds/acme/pzlines.csv.gz");
-      const withoutObject = await importFeed(setup);
-      expect(withoutObject).toMatchObject(failure);
-      expect(withoutObject.reason).toStartWith("s3://feeds/acme/: file not found: expected one of pzlines.csv, ");
-    },
-    withinMs,
-  );
+  test.concurrent("is rejected if an object is missing or exists twice", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    putFeed(store, "feeds/acme", { "pzlines.csv.gz": gzipSync(feedFiles["pzlines.csv"]) });
+    const withDuplicate = await importFeed(setup);
+    expect(withDuplicate).toMatchObject(failure);
+    expect(withDuplicate.reason).toContain(
+      "found s3://feeds/acme/pzlines.csv and s3://feeds/acme/pzlines.csv.gz; keep only one of them",
+    );
+    store.objects.delete("feeds/acme/pzlines.csv");
+    store.objects.delete("feeds/acme/pzlines.csv.gz");
+    const withoutObject = await importFeed(setup);
+    expect(withoutObject).toMatchObject(failure);
+    expect(withoutObject.reason).toStartWith("s3://feeds/acme/: file not found: expected one of pzlines.csv, ");
+  });
 
-  test.concurrent(
-    "is imported only when the marker is not older, to the second",
-    async () => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme");
-      const setup = await createSetup('marker = "done"', "s3://feeds/acme", store.environment);
-      const withoutMarker = await run(setup);
-      expect(withoutMarker).toMatchObject(noChange);
-      expect(withoutMarker.notes.join()).toContain("the marker file done does not exist yet");
-      store.objects.set("feeds/acme/done", { content: "", changed: new Date("2023-12-31") });
-      const withOldMarker = await run(setup);
-      expect(withOldMarker).toMatchObject(noChange);
-      expect(withOldMarker.notes.join()).toContain("the marker file done is older than s3://feeds/acme/pzlines.csv");
-      store.objects.set("feeds/acme/done", { content: "" });
-      expect(await run(setup)).toMatchObject(success);
-    },
-    withinMs,
-  );
+  test.concurrent("is imported only when the marker is not older, to the second", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup('marker = "done"', "s3://feeds/acme", store.environment);
+    const withoutMarker = await run(setup);
+    expect(withoutMarker).toMatchObject(noChange);
+    expect(withoutMarker.notes.join()).toContain("the marker file done does not exist yet");
+    store.objects.set("feeds/acme/done", { content: "", changed: new Date("2023-12-31") });
+    const withOldMarker = await run(setup);
+    expect(withOldMarker).toMatchObject(noChange);
+    expect(withOldMarker.notes.join()).toContain("the marker file done is older than s3://feeds/acme/pzlines.csv");
+    store.objects.set("feeds/acme/done", { content: "" });
+    expect(await run(setup)).toMatchObject(success);
+  });
 
-  test.concurrent(
-    "is left for the next run if it changes during the download",
-    async () => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme");
-      const setup = await createSetup("", "s3://feeds/acme", store.environment);
-      store.intercept = ({ method }) => {
-        if (method === "GET") store.objects.set("feeds/acme/pzlines.csv", { content: linesWithStatus("new") });
-        return false;
-      };
-      const { notes, ...left } = await run(setup);
-      expect(left).toMatchObject(noChange);
-      expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv changed while being read")]);
-      expect(await importFeed(setup)).toMatchObject(success);
-      expect(await statusOf(setup)).toBe("new");
-    },
-    withinMs,
-  );
+  test.concurrent("is left for the next run if it changes during the download", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    store.intercept = ({ method }) => {
+      if (method === "GET") store.objects.set("feeds/acme/pzlines.csv", { content: linesWithStatus("new") });
+      return false;
+    };
+    const { notes, ...left } = await run(setup);
+    expect(left).toMatchObject(noChange);
+    expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv changed while being read")]);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("new");
+  });
 
   const credentialErrors: [string, Environment, RegExp][] = [
     [
@@ -938,7 +808,6 @@ describe("a feed in a bucket", () => {
         expect(stdout + stderr).not.toContain(store.environment.S3_SECRET_ACCESS_KEY);
       }
     },
-    withinMs,
   );
 
   const storeFailures: [string, RegExp, (store: Store) => void][] = [
@@ -971,22 +840,18 @@ describe("a feed in a bucket", () => {
     ],
   ];
 
-  test.concurrent.each(storeFailures)(
-    "is not imported if the store %s",
-    async (_, message, fail) => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": linesWithStatus("new") });
-      const setup = await createSetup("", undefined, store.environment);
-      expect(await importFeed(setup)).toMatchObject(success);
-      await configure(setup, "", "s3://feeds/acme");
-      fail(store);
-      const { reason, ...failed } = await importFeed(setup);
-      expect(failed).toMatchObject(failure);
-      expect(reason).toMatch(message);
-      expect(await statusOf(setup)).toBe("I");
-    },
-    withinMs,
-  );
+  test.concurrent.each(storeFailures)("is not imported if the store %s", async (_, message, fail) => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": linesWithStatus("new") });
+    const setup = await createSetup("", undefined, store.environment);
+    expect(await importFeed(setup)).toMatchObject(success);
+    await configure(setup, "", "s3://feeds/acme");
+    fail(store);
+    const { reason, ...failed } = await importFeed(setup);
+    expect(failed).toMatchObject(failure);
+    expect(reason).toMatch(message);
+    expect(await statusOf(setup)).toBe("I");
+  });
 });
 
 /** Starts the job. */
@@ -1010,94 +875,77 @@ function stallDownload(web: Web): void {
 }
 
 describe("a download", () => {
-  test.concurrent(
-    "is removed if the feed is invalid",
-    async () => {
-      using web = await startWeb();
-      web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
-      const setup = await createSetup("", web.source);
-      const { reason, ...failed } = await runProcess(setup);
-      expect(failed).toMatchObject({ code: 1, outcome: "failed" });
-      expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
-      expect(completePaths(web)).toContain("/feed/pzlines.csv");
-      expect(await readdir(setup.temporary)).toEqual([]);
-    },
-    withinMs,
-  );
+  test.concurrent("is removed if the feed is invalid", async () => {
+    using web = await startWeb();
+    web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
+    const setup = await createSetup("", web.source);
+    const { reason, ...failed } = await runProcess(setup);
+    expect(failed).toMatchObject({ code: 1, outcome: "failed" });
+    expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
+    expect(completePaths(web)).toContain("/feed/pzlines.csv");
+    expect(await readdir(setup.temporary)).toEqual([]);
+  });
 
-  test.concurrent(
-    "is removed if the run is stopped",
-    async () => {
-      using web = await startWeb();
-      stallDownload(web);
-      const setup = await createSetup("", web.source);
-      const child = startJob(setup);
-      await until(
-        "the download starts",
-        async () => (await listDownloads(setup)).length > 0 && web.requests.at(-1)?.status === 0,
-        startsWithinMs,
-      );
-      child.kill("SIGTERM");
-      expect(await child.exited).toBe(1);
-      expect(await child.stderr.text()).toContain("stopped by SIGTERM");
-      expect(await readdir(setup.temporary)).toEqual([]);
-      expect(await counts(setup)).toEqual([0]);
-    },
-    withinMs,
-  );
-
-  test.concurrent(
-    "of a killed run is removed by the next run",
-    async () => {
-      using web = await startWeb();
-      stallDownload(web);
-      const setup = await createSetup("", web.source);
-      const child = startJob(setup);
-      await until("the download starts", async () => (await listDownloads(setup)).length > 0, startsWithinMs);
-      process.kill(-child.pid, "SIGKILL");
-      await child.exited;
-      await endLeases(setup.environment.DATABASE_URL);
-      const [left = ""] = await listDownloads(setup);
-      expect(left).toMatch(/^pds-feed-\d+-/);
-      // Its parent is dead too, so it exists until the system reaps it.
-      const worker = Number(left.split("-")[2]);
-      await until("the worker has exited", () => {
-        try {
-          return !process.kill(worker, 0);
-        } catch {
-          return true;
-        }
-      });
-      const recent = `pds-feed-${process.pid}-ours`;
-      const strange = "pds-feed-of-somebody";
-      for (const folder of [recent, strange]) await mkdir(join(setup.temporary, folder));
-      web.intercept = () => false;
-      expect(await runProcess(setup)).toMatchObject(success);
-      expect((await listDownloads(setup)).sort()).toEqual([recent, strange].sort());
-    },
-    withinMs,
-  );
-});
-
-test.concurrent(
-  "a run stops on a signal even while the store does not respond",
-  async () => {
-    using store = await startStore();
-    store.intercept = () => true;
-    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+  test.concurrent("is removed if the run is stopped", async () => {
+    using web = await startWeb();
+    stallDownload(web);
+    const setup = await createSetup("", web.source);
     const child = startJob(setup);
-    await until("a request arrives", () => store.requests.length > 0, startsWithinMs);
+    await until(
+      "the download starts",
+      async () => (await listDownloads(setup)).length > 0 && web.requests.at(-1)?.status === 0,
+    );
     child.kill("SIGTERM");
-    let hasExited = false;
-    child.exited.then(() => {
-      hasExited = true;
-    });
-    await until("the process exits", () => hasExited).finally(() => child.kill("SIGKILL"));
     expect(await child.exited).toBe(1);
     expect(await child.stderr.text()).toContain("stopped by SIGTERM");
-  },
-  withinMs,
-);
+    expect(await readdir(setup.temporary)).toEqual([]);
+    expect(await counts(setup)).toEqual([0]);
+  });
+
+  test.concurrent("of a killed run is removed by the next run", async () => {
+    using web = await startWeb();
+    stallDownload(web);
+    const setup = await createSetup("", web.source);
+    const child = startJob(setup);
+    await until("the download starts", async () => (await listDownloads(setup)).length > 0);
+    process.kill(-child.pid, "SIGKILL");
+    await child.exited;
+    await endLeases(setup.environment.DATABASE_URL);
+    const [left = ""] = await listDownloads(setup);
+    expect(left).toMatch(/^pds-feed-\d+-/);
+    // Its parent is dead too, so it exists until the system reaps it.
+    const worker = Number(left.split("-")[2]);
+    await until("the worker has exited", () => {
+      try {
+        return !process.kill(worker, 0);
+      } catch {
+        return true;
+      }
+    });
+    const recent = `pds-feed-${process.pid}-ours`;
+    const strange = "pds-feed-of-somebody";
+    for (const folder of [recent, strange]) await mkdir(join(setup.temporary, folder));
+    web.intercept = () => false;
+    expect(await runProcess(setup)).toMatchObject(success);
+    expect((await listDownloads(setup)).sort()).toEqual([recent, strange].sort());
+  });
+});
+
+test.concurrent("a run stops on a signal even while the store does not respond", async () => {
+  using store = await startStore();
+  store.intercept = () => true;
+  const setup = await createSetup("", "s3://feeds/acme", store.environment);
+  const child = startJob(setup);
+  await until("a request arrives", () => store.requests.length > 0);
+  child.kill("SIGTERM");
+  let hasExited = false;
+  child.exited.then(() => {
+    hasExited = true;
+  });
+  await until("the process exits", () => hasExited).finally(() => child.kill("SIGKILL"));
+  expect(await child.exited).toBe(1);
+  expect(await child.stderr.text()).toContain("stopped by SIGTERM");
+});
 
 describe("a file beyond the limit of its size", () => {
   const limit = { MAX_FILE_MEGABYTES: "1" };
@@ -1119,103 +967,83 @@ describe("a file beyond the limit of its size", () => {
     return true;
   };
 
-  test.concurrent(
-    "is not imported from a folder, compressed or not",
-    async () => {
-      const setup = await createSetup("", undefined, limit);
-      for (const files of [{ ...feedFiles, "pzlines.csv": large }, asBomb]) {
-        await replaceFeed(setup, toFiles(files));
-        const { reason, ...failed } = await run(setup);
-        expect(failed).toMatchObject(failure);
-        expect(reason).toMatch(tooLarge);
-        expect(reason).toStartWith(join(setup.feed, "pzlines.csv"));
-      }
-      expect(bomb.length).toBeLessThan(10_000);
-      await replaceFeed(setup, feedFiles);
-      expect(await run(setup)).toMatchObject(success);
-      const unlimited = { ...setup, environment: { ...setup.environment, MAX_FILE_MEGABYTES: "0" } };
-      await replaceFeed(setup, toFiles(asBomb));
-      expect((await run(unlimited)).reason ?? "").not.toMatch(tooLarge);
-    },
-    withinMs,
-  );
+  test.concurrent("is not imported from a folder, compressed or not", async () => {
+    const setup = await createSetup("", undefined, limit);
+    for (const files of [{ ...feedFiles, "pzlines.csv": large }, asBomb]) {
+      await replaceFeed(setup, toFiles(files));
+      const { reason, ...failed } = await run(setup);
+      expect(failed).toMatchObject(failure);
+      expect(reason).toMatch(tooLarge);
+      expect(reason).toStartWith(join(setup.feed, "pzlines.csv"));
+    }
+    expect(bomb.length).toBeLessThan(10_000);
+    await replaceFeed(setup, feedFiles);
+    expect(await run(setup)).toMatchObject(success);
+    const unlimited = { ...setup, environment: { ...setup.environment, MAX_FILE_MEGABYTES: "0" } };
+    await replaceFeed(setup, toFiles(asBomb));
+    expect((await run(unlimited)).reason ?? "").not.toMatch(tooLarge);
+  });
 
-  test.concurrent(
-    "is not downloaded from a web server, whether it tells the size or not",
-    async () => {
-      using web = await startWeb();
-      web.files.set("pzlines.csv", { content: large });
-      const setup = await createSetup("", web.source, limit);
-      const announced = await run(setup);
-      web.intercept = (path, _, response) => path.endsWith("pzlines.csv") && sendOnAndOn(response);
-      const counted = await run(setup);
-      web.intercept = () => false;
-      web.files.delete("pzlines.csv");
-      web.files.set("pzlines.csv.gz", { content: bomb });
-      const decompressed = await run(setup);
-      for (const { reason, ...failed } of [announced, counted, decompressed]) {
-        expect(failed).toMatchObject(failure);
-        expect(reason).toMatch(tooLarge);
-        expect(reason).toStartWith(`${web.source}pzlines.csv`);
-      }
-      // It is no fault of the network that another attempt would mend.
-      const paths = web.requests.map(({ path }) => path).filter((path) => path.endsWith("pzlines.csv"));
-      expect(paths.length).toBeLessThanOrEqual(6);
-    },
-    withinMs,
-  );
+  test.concurrent("is not downloaded from a web server, whether it tells the size or not", async () => {
+    using web = await startWeb();
+    web.files.set("pzlines.csv", { content: large });
+    const setup = await createSetup("", web.source, limit);
+    const announced = await run(setup);
+    web.intercept = (path, _, response) => path.endsWith("pzlines.csv") && sendOnAndOn(response);
+    const counted = await run(setup);
+    web.intercept = () => false;
+    web.files.delete("pzlines.csv");
+    web.files.set("pzlines.csv.gz", { content: bomb });
+    const decompressed = await run(setup);
+    for (const { reason, ...failed } of [announced, counted, decompressed]) {
+      expect(failed).toMatchObject(failure);
+      expect(reason).toMatch(tooLarge);
+      expect(reason).toStartWith(`${web.source}pzlines.csv`);
+    }
+    // It is no fault of the network that another attempt would mend.
+    const paths = web.requests.map(({ path }) => path).filter((path) => path.endsWith("pzlines.csv"));
+    expect(paths.length).toBeLessThanOrEqual(6);
+  });
 
-  test.concurrent(
-    "is not downloaded from a bucket, whether it tells the size or not",
-    async () => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": large });
-      const setup = await createSetup("", "s3://feeds/acme", { ...store.environment, ...limit });
-      const announced = await run(setup);
-      store.intercept = ({ method, url }, response) =>
-        method === "GET" && `${url}`.includes("pzlines.csv?") && sendOnAndOn(response);
-      const counted = await run(setup);
-      for (const { reason, ...failed } of [announced, counted]) {
-        expect(failed).toMatchObject(failure);
-        expect(reason).toMatch(tooLarge);
-        expect(reason).toStartWith("s3://feeds/acme/pzlines.csv");
-      }
-    },
-    withinMs,
-  );
+  test.concurrent("is not downloaded from a bucket, whether it tells the size or not", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme", { ...feedFiles, "pzlines.csv": large });
+    const setup = await createSetup("", "s3://feeds/acme", { ...store.environment, ...limit });
+    const announced = await run(setup);
+    store.intercept = ({ method, url }, response) =>
+      method === "GET" && `${url}`.includes("pzlines.csv?") && sendOnAndOn(response);
+    const counted = await run(setup);
+    for (const { reason, ...failed } of [announced, counted]) {
+      expect(failed).toMatchObject(failure);
+      expect(reason).toMatch(tooLarge);
+      expect(reason).toStartWith("s3://feeds/acme/pzlines.csv");
+    }
+  });
 
-  test.concurrent(
-    "is not imported as a file of products, compressed or not",
-    async () => {
-      const { folder, environment } = await createSetup("", undefined, limit);
-      const files = { "products.ndjson": largeProducts, "products.ndjson.gz": gzipSync(largeProducts) };
-      for (const path of await writeFiles(folder, files)) {
-        const { reason, ...failed } = toReport(await importHere(["import", "products", path, "--json"], environment));
-        expect(failed).toMatchObject(failure);
-        expect(reason).toMatch(tooLarge);
-        expect(reason).toStartWith(path);
-      }
-    },
-    withinMs,
-  );
+  test.concurrent("is not imported as a file of products, compressed or not", async () => {
+    const { folder, environment } = await createSetup("", undefined, limit);
+    const files = { "products.ndjson": largeProducts, "products.ndjson.gz": gzipSync(largeProducts) };
+    for (const path of await writeFiles(folder, files)) {
+      const { reason, ...failed } = toReport(await importHere(["import", "products", path, "--json"], environment));
+      expect(failed).toMatchObject(failure);
+      expect(reason).toMatch(tooLarge);
+      expect(reason).toStartWith(path);
+    }
+  });
 });
 
-test.concurrent(
-  "a store that redirects to a metadata address gets nothing there",
-  async () => {
-    using store = await startStore();
-    putFeed(store, "feeds/acme");
-    store.intercept = (_, response) => {
-      response.writeHead(307, { Location: "http://169.254.169.254/latest/" }).end();
-      return true;
-    };
-    const setup = await createSetup("", "s3://feeds/acme", store.environment);
-    expect((await run(setup)).reason).toMatch(/^s3:\/\/feeds\/acme\/pzlines\.csv\S*: status 307$/);
-    const elsewhere = { ...setup.environment, S3_ENDPOINT: "http://169.254.169.254" };
-    expect((await run({ ...setup, environment: elsewhere })).reason).toContain("nothing is sent there");
-  },
-  withinMs,
-);
+test.concurrent("a store that redirects to a metadata address gets nothing there", async () => {
+  using store = await startStore();
+  putFeed(store, "feeds/acme");
+  store.intercept = (_, response) => {
+    response.writeHead(307, { Location: "http://169.254.169.254/latest/" }).end();
+    return true;
+  };
+  const setup = await createSetup("", "s3://feeds/acme", store.environment);
+  expect((await run(setup)).reason).toMatch(/^s3:\/\/feeds\/acme\/pzlines\.csv\S*: status 307$/);
+  const elsewhere = { ...setup.environment, S3_ENDPOINT: "http://169.254.169.254" };
+  expect((await run({ ...setup, environment: elsewhere })).reason).toContain("nothing is sent there");
+});
 
 test("every import of this process has removed its downloads", async () => {
   expect((await readdir(tmpdir())).filter((name) => name.startsWith(`pds-feed-${process.pid}-`))).toEqual([]);

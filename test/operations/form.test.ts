@@ -4,7 +4,7 @@ import { presentationFingerprint } from "../../src/model/fingerprint.ts";
 import type { Form } from "../../src/model/form.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 const presentation = `
@@ -29,6 +29,8 @@ uppercase = true
 name.fr = "Avec empattements"
 `;
 
+const noPresentation = "# nothing is left\n";
+
 for (const engine of engines) {
   const folder = await temporaryFolder();
   let files = 0;
@@ -37,9 +39,13 @@ for (const engine of engines) {
     BRAND: "acme",
     CDN: "generic",
     SERVER_TIMING: "on",
+    VISIBLE: "all",
   };
+  /** The texts that were imported last, of the service's brand. */
+  const imported = { lines: "", presentation: noPresentation };
   const importFeed = async (brand: string, lines = feedFiles["pzlines.csv"]) => {
     const feed = await writeFeed(folder, `feed-${files++}`, { ...feedFiles, "pzlines.csv": lines });
+    if (brand === "acme") imported.lines = lines;
     expect(
       await importHere(["import", "personalization", feed, "--brand", brand, "--force"], environment),
     ).toMatchObject({
@@ -49,6 +55,7 @@ for (const engine of engines) {
   const importPresentation = async (text: string, brand = "acme") => {
     const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: text });
     const args = ["import", "presentation", path, "--brand", brand, "--force"];
+    if (brand === "acme") imported.presentation = text;
     expect(await importHere(args, environment)).toMatchObject({ code: 0 });
   };
   await importFeed("acme");
@@ -63,8 +70,29 @@ for (const engine of engines) {
     return { status, location: headers.get("location") };
   };
 
+  /** Makes one more change, and waits until the service has it, and so all before it. */
+  const settle = async () => {
+    const tag = `${files++}`;
+    const row = { id: 1, document: JSON.stringify({ id: 1, title: tag }), tag, updated_at: "" };
+    await service.get("/api/v1/products/1");
+    await using sql = await connectTo(environment.DATABASE_URL);
+    await sql`INSERT INTO product ${sql(row)} ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag`;
+    await until("the service has the last change", async () =>
+      (await (await service.get("/api/v1/products/1")).text()).includes(`"title":"${tag}"`),
+    );
+  };
+  /** Begins a test with the feed and this presentation, whichever tests ran before. */
+  const provide = async (text: string) => {
+    if (imported.lines !== feedFiles["pzlines.csv"]) await importFeed("acme");
+    if (imported.presentation !== text) await importPresentation(text);
+    await settle();
+    // Reads the new presentation, which no look at a SKU does that cannot be stored.
+    await get("en/MUG");
+  };
+
   describe(`on ${engine}, a form`, () => {
     test("has codes and instruction texts without a presentation", async () => {
+      await provide(noPresentation);
       const response = await get("en/MUG");
       expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
       const plain = { help: null, image: null };
@@ -120,6 +148,7 @@ for (const engine of engines) {
     });
 
     test("is new in every locale soon after its brand's presentation changed, and no other brand's", async () => {
+      await provide(noPresentation);
       await Promise.all(["en/MUG", "fr/MUG", "en/ELSEWHERE"].map((path) => get(path)));
       await importPresentation(presentation);
       await until("the form has the name", async () => (await read("en/MUG")).styles[0]?.name === "Block letters");
@@ -132,6 +161,7 @@ for (const engine of engines) {
     });
 
     test("has texts in its locale, in those looked up next, in the default locale, or codes", async () => {
+      await provide(presentation);
       const french = await read("fr/MUG");
       expect(french.styles.map(({ name, help, image }) => [name, help, image])).toEqual([
         ["Lettres capitales", "As on a sign.", "/block.svg"],
@@ -150,6 +180,7 @@ for (const engine of engines) {
     });
 
     test("has the rules of its lines", async () => {
+      await provide(presentation);
       const [style] = (await read("en/A%2FB%20%C3%A9%2B")).styles;
       expect(style?.lines[0]).toMatchObject({ limit: 12, characters: "[&A-Z]", required: false, uppercase: true });
     });
@@ -162,6 +193,7 @@ for (const engine of engines) {
       ["fr-CA/UNKNOWN", "../fr/UNKNOWN"],
       ["fr/ELSEWHERE", "../en/ELSEWHERE"],
     ])("redirects from a locale that is not offered: %s", async (path, location) => {
+      await provide(presentation);
       expect(await redirectOf(path)).toEqual({ status: 302, location });
       const followed = await service.get(`/api/v1/products/form/${path}`);
       expect([followed.status, new URL(followed.url).pathname]).toEqual([
@@ -171,6 +203,7 @@ for (const engine of engines) {
     });
 
     test("may be requested with the locale in any case, and otherwise only with a language tag", async () => {
+      await provide(presentation);
       expect(await (await get("FR-ch/MUG")).text()).toBe(await (await get("fr-CH/MUG")).text());
       for (const locale of ["fr_CA", "f", "fr--CA", "%20fr", "*", "fr%00", "x".repeat(300), "%zz"]) {
         expect([locale, (await get(`${locale}/MUG`)).status]).toEqual([locale, 400]);
@@ -181,6 +214,7 @@ for (const engine of engines) {
     test.each([["UNKNOWN"], ["mug"], ["x".repeat(256)], ["MUG%00"], ["..%2FMUG"]])(
       "is empty for the unknown SKU %s",
       async (sku) => {
+        await provide(presentation);
         const response = await get(`fr/${sku}`);
         expect([response.status, response.headers.get("cache-control")]).toEqual([
           200,
@@ -191,6 +225,7 @@ for (const engine of engines) {
     );
 
     test("and its redirection have the tag of the brand's presentation, and of personalization", async () => {
+      await provide(presentation);
       const tag = fingerprintTag(presentationFingerprint("acme"));
       for (const path of ["en/MUG", "fr/MUG", "fr-CA/MUG", "en/UNKNOWN"]) {
         const tags = (await get(path)).headers.get("cache-tag")?.split(",");
@@ -203,6 +238,7 @@ for (const engine of engines) {
     });
 
     test("keeps its entity tag while neither feed nor presentation change it", async () => {
+      await provide(presentation);
       const etag = (await get("fr/MUG")).headers.get("etag") ?? "";
       expect((await get("fr/MUG", { "If-None-Match": etag })).status).toBe(304);
       expect((await get("en/MUG")).headers.get("etag")).not.toBe(etag);
@@ -215,10 +251,11 @@ for (const engine of engines) {
     });
 
     test("is new soon after the feed changed, or the presentation is gone", async () => {
+      await provide(presentation);
       await get("fr/MUG");
       await importFeed("acme", "sku_id,style_code,style_display_seq,style_sku_status\nMUG,BLOCK,1,A\n");
       await until("the form has one style", async () => (await read("fr/MUG")).styles.length === 1);
-      await importPresentation("# nothing is left\n");
+      await importPresentation(noPresentation);
       await until("French is not offered", async () => (await redirectOf("fr/MUG")).status === 302);
       expect((await read("en/MUG")).styles[0]?.name).toBe("BLOCK");
     });

@@ -59,6 +59,6 @@ async function fileFixture(hasBulk: boolean): Promise<PlatformFixture> {
   };
 }
 
-testPlatform("Shopify", await shopifyFixture());
-testPlatform("of product files", await fileFixture(true));
-testPlatform("of product files without bulk reads", await fileFixture(false));
+testPlatform("Shopify", shopifyFixture);
+testPlatform("of product files", () => fileFixture(true));
+testPlatform("of product files without bulk reads", () => fileFixture(false));

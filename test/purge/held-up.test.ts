@@ -3,8 +3,6 @@ import { connectTo, createMigratedStore } from "../support/pds.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
-const maxAttempts = 20;
-
 // A change may have been purged before a process notices it. An embedded store is polled at once.
 test.each([
   ["for a moment gives Varnish no old response without an age", 400, /^public|^no-store/],
@@ -12,30 +10,36 @@ test.each([
 ])("a process that is held up %s", async (_, heldUpMs, caching) => {
   const url = await createMigratedStore("postgres");
   await using sql = await connectTo(url);
+  await using locking = await connectTo(url);
   await sql`INSERT INTO product ${sql([{ id: 1, document: "{}", tag: "0", updated_at: "" }])}`;
   await using service = await startService({
-    ...{ DATABASE_URL: url, CDN: "varnish", VISIBLE: "all" },
+    ...{ DATABASE_URL: url, CDN: "varnish", VISIBLE: "all", SCHEDULER: "off" },
     CACHE_PRODUCTS: "max-age=60, s-maxage=86400, stale-if-error=86400",
   });
   const read = async (id = 1) => {
-    const { headers } = await fetch(`${service.url}/api/v1/products/${id}`);
+    const { headers, status } = await fetch(`${service.url}/api/v1/products/${id}`);
     const [etag, cdn, age] = ["etag", "surrogate-control", "age"].map((name) => headers.get(name));
-    return { etag, cdn, age };
+    return { status, etag, cdn, age };
   };
   const findOld = async () => {
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    for (let change = 1; ; change++) {
       await until("its responses count as current", async () => (await read()).age === null);
-      const { etag } = await read();
+      const [{ etag }] = [await read(), await read(2)];
       service.process.kill("SIGSTOP");
-      await sql`UPDATE product SET tag = ${`${attempt + 1}`} WHERE id = 1`;
+      await sql`UPDATE product SET tag = ${`${change}`} WHERE id = 1`;
+      // It cannot notice the change until the lock is released.
+      await locking`BEGIN`;
+      await locking`LOCK TABLE change IN ACCESS EXCLUSIVE MODE`;
       const reading = [read(), read(2)];
       await Bun.sleep(heldUpMs);
       service.process.kill("SIGCONT");
       const [found, missing] = await Promise.all(reading);
+      await locking`COMMIT`;
       await until("it has noticed the change", async () => (await read()).etag !== etag);
-      if (found?.etag === etag) return [found, missing];
+      // It may have read the change just when it was stopped. And on a busy machine, it may have
+      // forgotten that the product is missing, and gets no answer on the connection that is locked.
+      if (found?.etag === etag && missing?.status === 404) return [found, missing];
     }
-    throw new Error("it noticed each change before it answered");
   };
   for (const response of await findOld()) {
     expect(Number(response?.age)).toBeGreaterThan(0);

@@ -11,7 +11,13 @@ const previous = "the secret before the rotation";
 const product = (id: string | bigint) => `{"id":${id},"updated_at":"2026-11-20T05:00:00-05:00"}`;
 
 async function metricsOf({ adminUrl }: Pick<RunningService, "adminUrl">): Promise<string> {
-  return await (await fetch(`${adminUrl}/metrics`)).text();
+  let text = "";
+  // Of a store that does not respond in time, the others are missing.
+  await until("metrics of the store are known", async () => {
+    text = await (await fetch(`${adminUrl}/metrics`)).text();
+    return text.includes("pds_store_metrics_missing 0");
+  });
+  return text;
 }
 
 const countOf = (metrics: string, topic: string, result: string) =>

@@ -1,14 +1,23 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { startStandIn } from "../src/stand-in.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "../src/stand-in.ts";
 import { dig, digList, digText, queryProduct, sendQuery, walkProducts } from "./client.ts";
 
 const now = Date.UTC(2026, 10, 21, 9, 30, 15);
-const platform = startStandIn({ products: 50, variants: 4, now: () => now, bucket: { maximumAvailable: 1_000_000 } });
-afterAll(() => platform.stop());
-const { catalog } = platform;
+const started: StandIn[] = [];
+afterAll(() => Promise.all(started.map((platform) => platform.stop())));
+
+/** A stand-in for one test, whose edits no other test sees. */
+function start(options: StandInOptions = {}): StandIn {
+  const bucket = { maximumAvailable: 1_000_000 };
+  const platform = startStandIn({ products: 50, variants: 4, now: () => now, bucket, ...options });
+  started.push(platform);
+  return platform;
+}
 
 describe("an edit", () => {
   test("is visible, sets updatedAt to now, and is found by the search", async () => {
+    const platform = start();
+    const { catalog } = platform;
     const id = catalog.idAt(1);
     expect(catalog.touch(id, { product: { title: "New title", tags: ["a", "b"] } })).toBe("2026-11-21T09:30:15Z");
     const { data } = await queryProduct(platform, id);
@@ -22,6 +31,7 @@ describe("an edit", () => {
   });
 
   test("within the same second adds a second to updatedAt, unless the time is given", async () => {
+    const { catalog } = start();
     const id = catalog.idAt(2);
     catalog.touch(id);
     expect(catalog.touch(id)).toBe("2026-11-21T09:30:16Z");
@@ -29,6 +39,8 @@ describe("an edit", () => {
   });
 
   test("keeps the changes of earlier edits", async () => {
+    const platform = start();
+    const { catalog } = platform;
     const id = catalog.idAt(3);
     catalog.touch(id, { variants: { 1: { price: "1.00" } } });
     catalog.touch(id, { variants: { 1: { sku: "S" }, 2: { sku: null } }, inventoryItems: { 1: { tracked: false } } });
@@ -38,6 +50,8 @@ describe("an edit", () => {
   });
 
   test("of a variant's metafield can keep the product's updatedAt", async () => {
+    const platform = start();
+    const { catalog } = platform;
     const id = catalog.idAt(4);
     const before = await queryProduct(platform, id);
     catalog.touch(id, { variantMetafields: { 2: { sku_status: "X" } } }, { keepUpdatedAt: true });
@@ -50,6 +64,8 @@ describe("an edit", () => {
   });
 
   test("can add and remove variants without changing the others", async () => {
+    const platform = start();
+    const { catalog } = platform;
     const id = catalog.idAt(5);
     const titles = async () => {
       const { data } = await queryProduct(platform, id);
@@ -67,6 +83,8 @@ describe("an edit", () => {
 
 describe("a product", () => {
   test("that was removed is null and no longer listed", async () => {
+    const platform = start();
+    const { catalog } = platform;
     const id = catalog.idAt(6);
     const { data } = await queryProduct(platform, id);
     const variantId = digText(data, "product.variants.nodes.0.id");
@@ -81,6 +99,8 @@ describe("a product", () => {
   });
 
   test("that was added is listed last, with a new or a given id", async () => {
+    const platform = start();
+    const { catalog } = platform;
     const added = catalog.add({ product: { title: "Added" } });
     const chosen = catalog.add({ shape: { variants: 1 } }, "18446744073709551615");
     const listed = await walkProducts(platform, "updated_at:>='2026-11-21T00:00:00Z'");
@@ -97,12 +117,15 @@ describe("a product", () => {
 });
 
 describe("the platform's habits", () => {
-  let nowMs = now;
-  const busy = startStandIn({ products: 20, variants: 2, sharesSeconds: true, now: () => nowMs });
-  afterAll(() => busy.stop());
-  const titleOf = async (id: string) => dig((await queryProduct(busy, id)).data, "product.title");
+  const startBusy = () => {
+    const clock = { nowMs: now };
+    const busy = start({ products: 20, variants: 2, sharesSeconds: true, now: () => clock.nowMs });
+    const titleOf = async (id: string) => dig((await queryProduct(busy, id)).data, "product.title");
+    return { busy, clock, titleOf };
+  };
 
   test("several edits within one second have the same updatedAt when seconds are shared", async () => {
+    const { busy, titleOf } = startBusy();
     const id = busy.catalog.idAt(0);
     const times = ["a", "b", "c", "d"].map((title) => busy.catalog.touch(id, { product: { title } }));
     expect(new Set(times)).toEqual(new Set(["2026-11-21T09:30:15Z"]));
@@ -110,17 +133,21 @@ describe("the platform's habits", () => {
   });
 
   test("children can be updated later than their product, without another updatedAt", async () => {
-    const id = busy.catalog.idAt(1);
+    const { busy, clock } = startBusy();
+    const [soon, late] = [busy.catalog.idAt(1), busy.catalog.idAt(2)];
     const changes = { product: { title: "Parent" }, variants: { 1: { sku: "CHILD" } } };
-    const updatedAt = busy.catalog.touch(id, changes, { childrenAfterMs: 1000 });
-    const read = async () => dig((await queryProduct(busy, id)).data, "product");
-    expect(await read()).toMatchObject({ title: "Parent", updatedAt });
-    expect(dig(await read(), "variants.nodes.0.sku")).not.toBe("CHILD");
-    while (dig(await read(), "variants.nodes.0.sku") !== "CHILD") await Bun.sleep(50);
-    expect(await read()).toMatchObject({ title: "Parent", updatedAt });
+    const read = async (id: string) => dig((await queryProduct(busy, id)).data, "product");
+    const lateAt = busy.catalog.touch(late, changes, { childrenAfterMs: 3_600_000 });
+    expect(await read(late)).toMatchObject({ title: "Parent", updatedAt: lateAt });
+    expect(dig(await read(late), "variants.nodes.0.sku")).not.toBe("CHILD");
+    const soonAt = busy.catalog.touch(soon, changes, { childrenAfterMs: 100 });
+    clock.nowMs += 5000;
+    while (dig(await read(soon), "variants.nodes.0.sku") !== "CHILD") await Bun.sleep(50);
+    expect(await read(soon)).toMatchObject({ title: "Parent", updatedAt: soonAt });
   });
 
   test("reads of a product can lag behind its edits, its removal, and its addition", async () => {
+    const { busy, clock, titleOf } = startBusy();
     const [edited, removed] = [busy.catalog.idAt(2), busy.catalog.idAt(3)];
     const before = [await titleOf(edited), await titleOf(removed)];
     busy.catalog.touch(edited, { product: { title: "Edited" } });
@@ -130,16 +157,17 @@ describe("the platform's habits", () => {
     expect((await fetch(busy.controlUrl, control)).status).toBe(200);
     const readAll = async () => [await titleOf(edited), await titleOf(removed), await titleOf(added)];
     expect(await readAll()).toEqual([...before, undefined]);
-    nowMs += 5000;
+    clock.nowMs += 5000;
     expect(await readAll()).toEqual(["Edited", undefined, "Added"]);
     busy.lag.change({ probability: 0 });
   });
 
   test("deletions are listed in their order, by both of its lists", async () => {
+    const { busy, clock } = startBusy();
     const [first, second] = [busy.catalog.idAt(4), busy.catalog.idAt(5)];
-    nowMs += 60_000;
+    clock.nowMs += 60_000;
     busy.catalog.remove(first);
-    nowMs += 60_000;
+    clock.nowMs += 60_000;
     busy.catalog.remove(second);
     const text = `query ($deletions: String, $events: String) {
       deletionEvents(first: 1, query: $deletions, sortKey: CREATED_AT, subjectTypes: [PRODUCT]) {
@@ -149,7 +177,7 @@ describe("the platform's habits", () => {
         nodes { action createdAt ... on BasicEvent { subjectId subjectType } }
       }
     }`;
-    const since = new Date(nowMs - 60_000).toISOString();
+    const since = new Date(clock.nowMs - 60_000).toISOString();
     const { data, errors } = await sendQuery(busy, text, {
       deletions: `occurred_at:>='${since}'`,
       events: `subject_type:PRODUCT action:destroy created_at:>'${since}'`,
@@ -158,11 +186,11 @@ describe("the platform's habits", () => {
     const gidOf = (id: string) => `gid://shopify/Product/${id}`;
     const timeOf = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
     expect(dig(data, "deletionEvents")).toEqual({
-      nodes: [{ occurredAt: timeOf(nowMs - 60_000), subjectId: gidOf(first), subjectType: "PRODUCT" }],
+      nodes: [{ occurredAt: timeOf(clock.nowMs - 60_000), subjectId: gidOf(first), subjectType: "PRODUCT" }],
       pageInfo: { hasNextPage: true },
     });
     expect(dig(data, "events.nodes")).toEqual([
-      { action: "destroy", createdAt: timeOf(nowMs), subjectId: gidOf(second), subjectType: "PRODUCT" },
+      { action: "destroy", createdAt: timeOf(clock.nowMs), subjectId: gidOf(second), subjectType: "PRODUCT" },
     ]);
   });
 });

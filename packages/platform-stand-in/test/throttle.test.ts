@@ -18,6 +18,7 @@ const first = platform.catalog.idAt(0);
 describe("a bucket with too few points", () => {
   test("throttles with status 200 and no data, and spends nothing", async () => {
     platform.findApp().bucket.change({}, 100);
+    const { throttled } = platform.counters;
     const { status, data, errors, cost } = await queryProduct(platform, first);
     expect(status).toBe(200);
     expect(data).toBeUndefined();
@@ -27,7 +28,7 @@ describe("a bucket with too few points", () => {
       actualQueryCost: null,
       throttleStatus: { maximumAvailable: 150, restoreRate: 100, currentlyAvailable: 100 },
     });
-    expect(platform.counters.throttled).toBe(1);
+    expect(platform.counters.throttled).toBe(throttled + 1);
   });
 
   test("responds once the missing points are restored", async () => {
