@@ -16,7 +16,7 @@ import {
   spawnService,
   startService,
 } from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { until, untilEqual } from "../support/until.ts";
 
 // The start and stop of processes, and the handover between them.
 
@@ -94,7 +94,7 @@ describe("the probes", () => {
   test("list their checks and respond the same on both listeners", async () => {
     await using service = await startService(store);
     for (const url of [service.url, service.adminUrl]) {
-      expect(await readinessOf(url)).toEqual({
+      await untilEqual(() => readinessOf(url), {
         status: 200,
         body: {
           status: "ready",
