@@ -12,11 +12,11 @@ const versions = existsSync(folder) ? readdirSync(folder).toSorted() : [];
 if (versions.length === 0) process.stderr.write("skipped: no PostgreSQL of Debian is installed\n");
 
 const suites = [
-  "test/campaigns/role.test.ts",
+  "test/database/role.test.ts",
   ...(isCampaign
     ? [
         "test/catalog/import.test.ts",
-        "test/database/transfer.test.ts",
+        "test/campaigns/transfer.test.ts",
         "test/jobs/operations.test.ts",
         "test/personalization/import.test.ts",
         "test/personalization/rollback.test.ts",

@@ -1,3 +1,3 @@
 import { runInFirefox } from "./in-firefox.ts";
 
-await runInFirefox(() => import("../personalizer-losses.test.ts"), { isShort: true });
+await runInFirefox(() => import("../../packages/personalizer-losses.test.ts"), { isShort: true });

@@ -1,3 +1,3 @@
 import { runInFirefox } from "./in-firefox.ts";
 
-await runInFirefox(() => import("../personalizer-orders.test.ts"));
+await runInFirefox(() => import("../../packages/personalizer-orders.test.ts"));

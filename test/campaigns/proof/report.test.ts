@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { groupByStep, type Proof, renderReport, type Step } from "./report.tsx";
+import { groupByStep, type Proof, renderReport, type Step } from "../../proof/report.tsx";
 
 const steps: Step[] = [
   { name: "first", fromMs: 1000, repairedMs: 2000, wholeMs: 2500 },

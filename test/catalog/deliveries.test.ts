@@ -1,14 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import { findFreePort } from "../support/free-port.ts";
 import { type LoadRequest, runLoad } from "../support/load.ts";
-import { connectTo, createStore, type Environment, engines, isCampaign, serve } from "../support/pds.ts";
-import { environmentOf, getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
+import {
+  connectTo,
+  createMigratedStore,
+  createStore,
+  type Environment,
+  enginesOf,
+  isCampaign,
+  serve,
+} from "../support/pds.ts";
+import { environmentOf, readAnswers, startPlatform } from "../support/platform.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 import { headersOf, path, secret, sign, webhookEnvironment } from "../support/webhooks.ts";
 
 /** Deliveries in all, per second, and kills in that time; a full campaign sets more. */
-const deliveries = Number(process.env.DELIVERIES ?? 2000);
+const deliveries = Number(process.env.DELIVERIES ?? 1000);
 const rate = 1000;
 const kills = Number(process.env.DELIVERY_KILLS ?? 2);
 const products = Math.ceil(deliveries / 5);
@@ -56,15 +64,16 @@ function percentile(values: readonly number[], share: number): number {
 interface Confirmed {
   readonly byProduct: Map<number, number>;
   readonly tookMs: number[];
+  /** How many deliveries were sent again. */
+  resent: number;
 }
 
 /** Sends deliveries as the platform does: one that is not answered in time is sent again. */
 async function sendAll(planned: readonly PlannedDelivery[], url: string): Promise<Confirmed> {
-  const confirmed: Confirmed = { byProduct: new Map(), tookMs: [] };
+  const confirmed: Confirmed = { byProduct: new Map(), tookMs: [], resent: 0 };
   const results = new Map<Kind, Set<number>>();
   let left = [...planned];
-  for (let round = 0; left.length > 0; round++) {
-    if (round > 100) throw new Error(`${left.length} deliveries were never answered`);
+  const sendLeft = async () => {
     const answered = new Set<PlannedDelivery>();
     await runLoad({
       url,
@@ -85,8 +94,10 @@ async function sendAll(planned: readonly PlannedDelivery[], url: string): Promis
     });
     // A duplicate is the same object, which is sent again until it is answered once.
     left = left.filter((delivery) => !answered.has(delivery));
-    if (left.length > 0) await Bun.sleep(100);
-  }
+    confirmed.resent += left.length;
+    return left.length === 0;
+  };
+  if (!(await sendLeft())) await until("every delivery is answered", sendLeft);
   for (const [kind, statuses] of results) expect([kind, [...statuses]]).toEqual([kind, [statusOf[kind]]]);
   return confirmed;
 }
@@ -108,16 +119,18 @@ const planned = planDeliveries(deliveries).map((delivery) => ({ ...delivery, sta
 /** Nothing answers there, so that nothing leaves the queue. */
 const withoutPlatform = { ...webhookEnvironment({ origin: "http://127.0.0.1:9" }), LOG_LEVEL: "silent" };
 
-describe.each([...engines])("on %s", (engine) => {
+describe.each([...enginesOf("postgres")])("on %s", (engine) => {
   test(`of ${deliveries} deliveries at ${rate} per second, every forged one is refused and none is lost`, async () => {
     const store = await createStore(engine);
     await using service = await serve({ ...withoutPlatform, DATABASE_URL: store });
     const confirmed = await sendAll(planned, service.url);
     const queued = await listQueued(store);
     expect(findLost(confirmed, queued)).toEqual([]);
-    expect([...queued.values()].reduce((sum, count) => sum + count, 0)).toBe(
-      planned.filter(({ kind }) => kind === "valid").length,
-    );
+    const sum = [...queued.values()].reduce((total, count) => total + count, 0);
+    const valid = planned.filter(({ kind }) => kind === "valid").length;
+    expect(sum).toBeGreaterThanOrEqual(valid);
+    // One that was not answered in time may have been queued.
+    expect(sum).toBeLessThanOrEqual(valid + confirmed.resent);
     const p99 = percentile(confirmed.tookMs, 0.99);
     process.stderr.write(`${engine}: ${deliveries} deliveries, p99 ${p99.toFixed(1)} ms\n`);
     if (isCampaign) expect(p99).toBeLessThan(500);
@@ -145,10 +158,12 @@ describe.each([...engines])("on %s", (engine) => {
       now: Date.now,
       webhooks: { speedUp: 500, delayMs: [0, 500], duplicates: 0.3 },
     });
+    const store = await createMigratedStore(engine);
+    await using sql = await connectTo(store);
     const environment: Environment = {
       ...webhookEnvironment(platform),
       ...environmentOf(platform),
-      DATABASE_URL: await createStore(engine),
+      DATABASE_URL: store,
       LOOKUPS_PER_MINUTE: "0",
       PORT: `${await findFreePort()}`,
     };
@@ -164,15 +179,17 @@ describe.each([...engines])("on %s", (engine) => {
       platform.catalog.touch(ids[edit % ids.length] ?? "", { product: { title: `Edit ${edit}` } });
       if (edit % 30 === 15) {
         await service.end("SIGKILL");
+        // The next service need not wait until the lease of the killed one expires.
+        if (!isCampaign) await sql`DELETE FROM lease`;
         service = await startService(environment);
       }
       await Bun.sleep(20);
     }
-    const answering = { ...service, get: (route: string) => fetch(`${service.url}${route}`), stop: async () => {} };
     const expected = await readAnswers(platform, ids);
     const areRight = async () => {
-      const stored = await Promise.all(ids.map(async (id) => (await answering.get(`/api/v1/products/${id}`)).status));
-      return stored.every((status) => status === 200) && Bun.deepEquals(await getAnswers(answering, ids), expected);
+      const answers = await Promise.all(ids.map((id) => fetch(`${service.url}/api/v1/products/${id}`)));
+      const texts = await Promise.all(answers.map((answer) => answer.text()));
+      return ids.every((id, index) => answers[index]?.status === 200 && texts[index] === expected.get(id));
     };
     await until("every product is right", areRight);
     await service.end("SIGTERM");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { StoreHistory } from "./store-history.ts";
+import { StoreHistory } from "../../proof/store-history.ts";
 
 describe("what the store held", () => {
   test("tells how old a response is, also after an earlier version has returned", () => {

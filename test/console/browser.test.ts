@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileBrand, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
-import { connectTo, pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import {
+  connectTo,
+  pds,
+  type RunningService,
+  root,
+  runsOnBothEngines,
+  serve,
+  temporaryFolder,
+} from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 const home = await temporaryFolder();
 const store = `sqlite:${join(home, "pds.sqlite")}`;
@@ -12,17 +21,26 @@ const store = `sqlite:${join(home, "pds.sqlite")}`;
 /** The sample brand with a second generation of personalization and a failed import. */
 async function startSample(): Promise<RunningService> {
   await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
-  await cp(join(root, "pds.toml"), join(home, "pds.toml"));
-  const environment = { DATABASE_URL: store, PDS_CONFIG: join(home, "pds.toml") };
-  const service = await serve(environment, home);
-  const folder = join(home, "sample", "personalization");
+  const config = join(home, "pds.toml");
+  // No scheduled run begins during the tests.
   await writeFile(
-    join(folder, "pzlines.csv"),
-    `${await readFile(join(folder, "pzlines.csv"), "utf8")}NEW,LASFAM,1,A\n`,
+    config,
+    (await readFile(join(root, "pds.toml"), "utf8")).replaceAll(/(?<=schedule = )".+"/g, '"@yearly"'),
   );
-  await pds(["import", "personalization", folder], environment, home);
-  await writeFile(join(folder, "pzlines.csv"), "sku_id,style_code\nNEW,LASFAM\n");
-  await pds(["import", "personalization", folder], environment, home);
+  const environment = { DATABASE_URL: store, PDS_CONFIG: config };
+  const service = await serve(environment, home);
+  const isImported = async () => {
+    const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data?: string } };
+    return checks.data === "ok";
+  };
+  await until("the sample is imported", isImported);
+  const folder = join(home, "sample", "personalization");
+  const lines = join(folder, "pzlines.csv");
+  const importAgain = async () => (await pds(["import", "personalization", folder], environment, home)).code;
+  await writeFile(lines, `${await readFile(lines, "utf8")}NEW,LASFAM,1,A\n`);
+  expect(await importAgain()).toBe(0);
+  await writeFile(lines, "sku_id,style_code\nNEW,LASFAM\n");
+  expect(await importAgain()).toBe(1);
   await reportStandbys();
   return service;
 }
@@ -41,6 +59,9 @@ async function reportStandbys(): Promise<void> {
 
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);
 afterAll(() => service.stop());
+
+/** Whether each page is checked in each look, as in campaigns and every night. */
+const checksAll = runsOnBothEngines || process.env.TEST_SHORT_CAMPAIGN !== undefined;
 
 const pages = [
   ["overview", "/"],
@@ -61,35 +82,40 @@ const pages = [
   ["replicas", "/replicas"],
 ] as const;
 
-describe.each([
-  ["light", { width: 1280, height: 800 }, {}, false],
-  ["dark", { width: 390, height: 844 }, {}, false],
+const looks = [
+  ["light", { width: 1280, height: 800 }, {}],
+  ["dark", { width: 390, height: 844 }, {}],
   // As at a zoom of 200 %.
-  ["light", { width: 640, height: 400 }, { deviceScaleFactor: 2 }, true],
-  ["light", { width: 1280, height: 801 }, { forcedColors: "active" }, true],
-] as const)("%s at %o with %o", (colorScheme, viewport, options, isFurther) => {
+  ["light", { width: 640, height: 400 }, { deviceScaleFactor: 2 }],
+  ["light", { width: 1280, height: 801 }, { forcedColors: "active" }],
+] as const;
+
+/** In `npm test`, every page in two of the looks. */
+const pagesIn = (look: number) => pages.filter((_, page) => checksAll || (page + look) % 2 === 0);
+
+describe.each(looks.map((look, index) => [...look, pagesIn(index)] as const))("%s at %o with %o", (...look) => {
+  const [colorScheme, viewport, options, pages] = look;
   let opened: OpenPage;
   beforeAll(async () => {
     opened = await openPage(browser, `${service.adminUrl}/`, { viewport, colorScheme, ...options });
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  const isShort = process.env.TEST_SHORT_CAMPAIGN !== undefined && isFurther;
-  test.each(isShort ? pages.filter((_, index) => index % 5 === 0) : pages)(
-    "the %s page has no layout, color scheme, or accessibility problems",
-    async (_, path) => {
-      const { page } = opened;
-      const known = opened.faults.length;
-      await page.goto(service.adminUrl + path);
-      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
-      const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-      expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
-      // Sample images, the widget, and its API requests come from the public listener.
-      const faults = opened.faults.slice(known);
-      expect(faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/`))).toEqual([]);
-      expect(await accessibilityProblems(page)).toEqual([]);
-    },
-  );
+  test.each(pages)("the %s page has no layout, color scheme, or accessibility problems", async (_, path) => {
+    const { page } = opened;
+    const known = opened.faults.length;
+    await page.goto(service.adminUrl + path);
+    expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+    const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+    // Sample images, the widget, and its API requests come from the public listener.
+    const isElsewhere = (fault: string) => fault.startsWith(`elsewhere: ${service.url}/`);
+    // The page before may have been left during a refresh.
+    const isAborted = (fault: string) => fault.endsWith("net::ERR_ABORTED");
+    const faults = opened.faults.slice(known);
+    expect(faults.filter((fault) => !isElsewhere(fault) && !isAborted(fault))).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
 });
 
 test("a product shows its images, and its description in a sandboxed frame", async () => {
@@ -149,30 +175,43 @@ const refresh = (page: Page) =>
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
   ]);
 
-test("the overview refreshes itself in place, and waits while somebody uses it, which it says", async () => {
-  await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport: { width: 800, height: 500 } });
+/** Lets the page's time pass, which flows only then, until an element is visible or not. */
+const untilVisible = (page: Page, locator: Locator, isVisible = true) =>
+  until(`the page ${isVisible ? "shows" : "hides"} ${locator}`, async () => {
+    await page.clock.runFor(1000);
+    return (await locator.isVisible()) === isVisible;
+  });
+
+/** Opens a page whose time stands still. */
+async function openPaused(url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const opened = await openPage(browser, new URL("/livez", url).href, options);
+  await opened.page.clock.install();
+  await opened.page.goto(url);
+  await opened.page.clock.pauseAt(Date.now() + 3_600_000);
+  return opened;
+}
+
+// The service shares a reading among refreshes for four seconds, so these tests mostly wait.
+test.concurrent("the overview refreshes itself in place, and waits while somebody uses it, which it says", async () => {
+  await using opened = await openPaused(`${service.adminUrl}/`, { viewport: { width: 800, height: 500 } });
   const { page, faults } = opened;
   const [jobs, footer] = [page.locator("[data-live=jobs]"), page.locator("footer")];
+  await untilVisible(page, footer.getByText("Refreshed at"));
   await using sql = await connectTo(store);
   await sql`UPDATE run SET finished_at = '2020-01-01T00:00:00.000Z' WHERE job = 'catalog-import'`;
   // Every move of the pointer over a section begins the wait anew.
   await jobs.scrollIntoViewIfNeeded();
-  let isUsed = true;
-  const moving = (async () => {
-    for (let turn = 0; isUsed; turn++) {
-      const box = await jobs.boundingBox();
-      if (box !== null) await page.mouse.move(box.x + 20 + (turn % 2) * 5, Math.max(box.y, 0) + 20);
-      await page.waitForTimeout(200);
-    }
-  })();
+  for (let turn = 0; turn < 4; turn++) {
+    const box = await jobs.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 20 + turn * 5, Math.max(box?.y ?? 0, 0) + 20);
+    await page.clock.runFor(4000);
+  }
   await footer.getByText("Refresh waits while you use Jobs.").waitFor();
   expect(await jobs.getByText("stale").count()).toBe(0);
-  isUsed = false;
-  await moving;
   // It goes on by itself, although the pointer is still there and a link has the focus.
   const link = jobs.getByRole("link", { name: "catalog-import" });
   await link.focus();
-  await jobs.getByText("stale").waitFor({ timeout: 60_000 });
+  await untilVisible(page, jobs.getByText("stale"));
   expect(await page.evaluate("document.activeElement.textContent")).toBe("catalog-import");
   await footer.getByText("Refreshed at").waitFor();
 
@@ -182,8 +221,40 @@ test("the overview refreshes itself in place, and waits while somebody uses it, 
   await footer.getByText("Refresh is off.").waitFor();
   await sql`UPDATE run SET finished_at = started_at WHERE job = 'catalog-import'`;
   await page.getByLabel("Refresh").selectOption("every 5 seconds");
-  await jobs.getByText("stale").waitFor({ state: "detached", timeout: 60_000 });
+  await untilVisible(page, jobs.getByText("stale"), false);
   expect(faults).toEqual([]);
+});
+
+test.concurrent("sections that a refresh brings appear, and the page of a run refreshes until the run has ended", async () => {
+  const folder = await temporaryFolder();
+  const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}` };
+  await using fresh = await serve(environment);
+  await using opened = await openPaused(`${fresh.adminUrl}/`);
+  const { page } = opened;
+  const sections = () =>
+    page.evaluate<string[]>('[...document.querySelectorAll("[data-live]")].map((each) => each.dataset.live)');
+  expect(await sections()).toEqual(["problems", "stored-data", "jobs"]);
+  await pds(["import", "products", join(root, "sample/products.ndjson")], environment);
+  await untilVisible(page, page.locator("[data-live=counts]").getByRole("img", { name: "catalog-import" }));
+  expect(await sections()).toEqual(["problems", "stored-data", "jobs", "counts"]);
+
+  await using sql = await connectTo(environment.DATABASE_URL);
+  await sql`INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
+    VALUES ('catalog-sync', 'default', '2026-01-01T00:00:00.000Z', '9999', 3600)`;
+  const [run] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM run`;
+  await page.goto(`${fresh.adminUrl}/runs/${run?.id}`);
+  await page.locator(".status.running").waitFor();
+  await sql`UPDATE run SET finished_at = '2026-01-01T01:00:00.000Z', outcome = 'failed', reason = 'unplugged' WHERE id = ${run?.id}`;
+  await untilVisible(page, page.getByText("unplugged"));
+  await page.getByText("Refreshed at").waitFor();
+  let requests = 0;
+  page.on("request", () => requests++);
+  await page.clock.runFor(60_000);
+  expect(requests).toBe(0);
+  // The output of one that has just ended may be incomplete.
+  await sql`UPDATE run SET finished_at = '2026-01-01T01:00:00.000Z' WHERE id = 1`;
+  await page.goto(`${fresh.adminUrl}/runs/1`);
+  expect(await page.getByLabel("Refresh").count()).toBe(0);
 });
 
 test("the table of a chart stays when the overview refreshes", async () => {
@@ -229,40 +300,6 @@ test("the current page is visible in forced colors", async () => {
   const others = await bordersOf("header a:not([aria-current])");
   expect(others.length).toBeGreaterThan(3);
   expect(others).not.toContain(current);
-});
-
-test("sections that a refresh brings appear, and the page of a run refreshes until the run has ended", async () => {
-  const folder = await temporaryFolder();
-  const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}` };
-  await using fresh = await serve(environment);
-  await using opened = await openPage(browser, `${fresh.adminUrl}/`);
-  const { page } = opened;
-  const sections = () =>
-    page.evaluate<string[]>('[...document.querySelectorAll("[data-live]")].map((each) => each.dataset.live)');
-  expect(await sections()).toEqual(["problems", "stored-data", "jobs"]);
-  await pds(["import", "products", join(root, "sample/products.ndjson")], environment);
-  await refresh(page);
-  await page.locator("[data-live=counts]").getByRole("img", { name: "catalog-import" }).waitFor();
-  expect(await sections()).toEqual(["problems", "stored-data", "jobs", "counts"]);
-
-  await using sql = await connectTo(environment.DATABASE_URL);
-  await sql`INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
-    VALUES ('catalog-sync', 'default', '2026-01-01T00:00:00.000Z', '9999', 3600)`;
-  const [run] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM run`;
-  await page.clock.install();
-  await page.goto(`${fresh.adminUrl}/runs/${run?.id}`);
-  await page.locator(".status.running").waitFor();
-  await sql`UPDATE run SET finished_at = '2026-01-01T01:00:00.000Z', outcome = 'failed', reason = 'unplugged' WHERE id = ${run?.id}`;
-  await page.getByText("unplugged").waitFor();
-  await page.getByText("Refreshed at").waitFor();
-  let requests = 0;
-  page.on("request", () => requests++);
-  await page.clock.runFor(60_000);
-  expect(requests).toBe(0);
-  // The output of one that has just ended may be incomplete.
-  await sql`UPDATE run SET finished_at = '2026-01-01T01:00:00.000Z' WHERE id = 1`;
-  await page.goto(`${fresh.adminUrl}/runs/1`);
-  expect(await page.getByLabel("Refresh").count()).toBe(0);
 });
 
 test("rows are cards on a phone, and long names break no layout", async () => {

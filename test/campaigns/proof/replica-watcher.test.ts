@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { cleanUp } from "../support/clean-up.ts";
-import { serve } from "../support/pds.ts";
-import { until } from "../support/until.ts";
-import { ReplicaWatcher } from "./replica-watcher.ts";
+import { ReplicaWatcher } from "../../proof/replica-watcher.ts";
+import { cleanUp } from "../../support/clean-up.ts";
+import { serve } from "../../support/pds.ts";
+import { until } from "../../support/until.ts";
 
 const name = "pds_http_request_duration_seconds_count";
 

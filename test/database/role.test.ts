@@ -51,7 +51,7 @@ async function succeed(...args: string[]): Promise<void> {
 
 test("the documented role creates the store, imports, serves, and removes", async () => {
   await using service = await serve(environment);
-  await until("all data is there", async () => (await service.get("/readyz")).json().then(hasData), 120_000);
+  await until("all data is there", async () => (await service.get("/readyz")).json().then(hasData));
   expect((await service.get("/api/v1/products/6781204660224")).status).toBe(200);
   await succeed("import", "personalization", `${root}/sample/personalization`, "--force");
   await succeed("rollback", "personalization");

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { cleanUp } from "../support/clean-up.ts";
-import { until } from "../support/until.ts";
-import { Shoppers } from "./shoppers.ts";
-import { StoreHistory } from "./store-history.ts";
-import { itemOf, personalization } from "./store-watcher.ts";
+import { Shoppers } from "../../proof/shoppers.ts";
+import { StoreHistory } from "../../proof/store-history.ts";
+import { itemOf, personalization } from "../../proof/store-watcher.ts";
+import { cleanUp } from "../../support/clean-up.ts";
+import { until } from "../../support/until.ts";
 
 const [id, sku] = ["7", "SKU1"];
 const toProduct = (title: string, vendor = title) =>

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { buildPersonalizer } from "../../packages/personalizer/build.ts";
-import { defaultLabels } from "../../packages/personalizer/src/form/default-labels.ts";
-import { sampleImagePath } from "../../src/sample.ts";
-import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
-import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
-import { importHere } from "../support/import-here.ts";
-import { type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import { buildPersonalizer } from "../packages/personalizer/build.ts";
+import { defaultLabels } from "../packages/personalizer/src/form/default-labels.ts";
+import { sampleImagePath } from "../src/sample.ts";
+import { accessibilityProblems, openPage, startBrowser } from "./support/browser.ts";
+import { attack, hostileSku, importHostile, type Watched, watchPage } from "./support/hostile.ts";
+import { importHere } from "./support/import-here.ts";
+import { type RunningService, root, runsOnBothEngines, serve, temporaryFolder } from "./support/pds.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
@@ -21,22 +21,32 @@ async function startSample(): Promise<RunningService> {
   return await serve({ ...environment, VISIBLE: "all", PUBLIC_URL: "https://products.example.com/" });
 }
 
+/** Whether each page is checked in each look, as in campaigns and every night. */
+const checksAll = runsOnBothEngines || process.env.TEST_SHORT_CAMPAIGN !== undefined;
+
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);
 afterAll(() => service.stop());
 
 const napkin = `${service.url}/example/products/6781236019200`;
 const order = `${napkin}/cart?id=1&properties%5BStyle%5D=Monogram&properties%5B_style%5D=EMBMON3&quantity=2`;
 
-describe.each([
+const pages = [
+  ["default product", `${service.url}/example`, true],
+  ["product with forty variants", napkin, true],
+  ["product without images", `${service.url}/example/products/6781230284800`, false],
+  ["cart", order, false],
+] as const;
+const looks = [
   ["light", { width: 1280, height: 800 }],
   ["dark", { width: 390, height: 844 }],
-] as const)("%s at %o", (colorScheme, viewport) => {
-  test.each([
-    ["default product", `${service.url}/example`, true],
-    ["product with forty variants", napkin, true],
-    ["product without images", `${service.url}/example/products/6781230284800`, false],
-    ["cart", order, false],
-  ] as const)(
+] as const;
+
+/** In `npm test`, every page in one of the looks. */
+const pagesIn = (look: number) => pages.filter((_, page) => checksAll || (page + look) % 2 === 0);
+
+describe.each(looks.map((look, index) => [...look, pagesIn(index)] as const))("%s at %o", (...look) => {
+  const [colorScheme, viewport, pages] = look;
+  test.each(pages)(
     "the %s page has no layout, color scheme, or accessibility problems",
     async (_, address, hasPersonalization) => {
       await using opened = await openPage(browser, address, { viewport, colorScheme });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findLostTicks, listTicks, type TickRun } from "./ticks.ts";
+import { findLostTicks, listTicks, type TickRun } from "../../proof/ticks.ts";
 
 const at = (time: string) => Date.parse(`2026-11-23T10:${time}Z`);
 const run = (job: string, time: string, outcome: string | null): TickRun => ({

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { cleanUp } from "../support/clean-up.ts";
-import { DirectReader } from "./direct-reader.ts";
-import { StoreHistory } from "./store-history.ts";
-import { itemOf, original } from "./store-watcher.ts";
+import { DirectReader } from "../../proof/direct-reader.ts";
+import { StoreHistory } from "../../proof/store-history.ts";
+import { itemOf, original } from "../../proof/store-watcher.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 
 const id = "7";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { connectTo, createMigratedStore } from "../support/pds.ts";
-import { findLostRows, noteKeptRows, readKeptRows } from "./kept-rows.ts";
+import { findLostRows, noteKeptRows, readKeptRows } from "../../proof/kept-rows.ts";
+import { connectTo, createMigratedStore } from "../../support/pds.ts";
 
 test("rows that a restored store lacks are found in every table", async () => {
   const url = await createMigratedStore("postgres");
