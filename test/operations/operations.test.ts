@@ -391,10 +391,10 @@ for (const engine of engines) {
         expect((await fetch(`${base}/livez`)).status).toBe(200);
         const readiness = async () => {
           const response = await fetch(`${base}/readyz`);
-          return { code: response.status, ...((await response.json()) as object) };
+          return [response.status, await response.json()] as [number, unknown];
         };
         const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" };
-        await untilEqual(readiness, { code: 200, status: "ready", checks });
+        await untilEqual(readiness, [200, { status: "ready", checks }]);
       }
     });
   });
