@@ -45,7 +45,6 @@ const tasks = {
   "bench:platform": { development: true, args: ["bench/platform.ts"] },
   "bench:start": { args: ["bench/start.ts"] },
   "bench:handover": { args: ["bench/handover.ts"] },
-  simulate: { development: true, args: ["bench/simulate.ts"] },
 };
 
 const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));

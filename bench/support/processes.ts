@@ -70,11 +70,6 @@ export function onCore(core: number): readonly string[] {
   return canPin ? ["taskset", "-c", `${core}`] : [];
 }
 
-/** Moves a running process, with its threads, to one core, if that is possible here. */
-export function moveToCore(pid: number, core: number): void {
-  if (onCore(core).length > 0) Bun.spawnSync(["taskset", "--all-tasks", "--cpu-list", "--pid", `${core}`, `${pid}`]);
-}
-
 /** Core of the servers, and core of the load generator. */
 export const serverCore = 0;
 export const loadCore = 1;

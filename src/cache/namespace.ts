@@ -40,7 +40,7 @@ export interface CacheNamespace extends CacheLifetime {
 }
 
 /** Invalidated entries need reloading only now and then, in case a change was not recorded. */
-export const invalidatedFreshMs = 5 * 60_000;
+const invalidatedFreshMs = 5 * 60_000;
 
 /**
  * Lifetime of entries whose changes are recorded.

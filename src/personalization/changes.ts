@@ -4,7 +4,7 @@ import { decodeText } from "./bytes.ts";
 import { compareGenerations, type DifferenceVisitor } from "./difference.ts";
 
 /** With more changes than this, caches are cleared as a whole. */
-export const maxFingerprints = 100_000;
+const maxFingerprints = 100_000;
 
 /** Collects the fingerprints of the SKUs, styles, and choice groups that differ. */
 export class ChangedFingerprints implements Required<DifferenceVisitor> {

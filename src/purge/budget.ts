@@ -3,9 +3,9 @@ import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
 /** Purges that the budget carries within this time are sent one by one; more become one of a kind. */
-export const maxWaitS = 10;
+const maxWaitS = 10;
 /** The rest is for what other clients of the account send, and for requests that catch up. */
-export const usableShare = 0.9;
+const usableShare = 0.9;
 /** Requests at once. For a provider without a budget, also within the time that a purge may wait. */
 export const maxRequests = 500;
 

@@ -15,7 +15,7 @@ import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
 /** Between two polls for changes to purge. */
-export const pollMs = 100;
+const pollMs = 100;
 /** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 250;
 /** Varnish takes its responses for current for a second after the time that was confirmed. */

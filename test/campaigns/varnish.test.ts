@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
-import { prepareVarnish, replicasOn } from "../../bench/support/varnish.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
 import { temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
-import { startVarnish, varnishd } from "../support/varnish.ts";
+import { prepareVarnish, replicasOn, startVarnish, varnishd } from "../support/varnish.ts";
 
 // The documented configuration of Varnish, in front of two replicas whose store comes and goes.
 

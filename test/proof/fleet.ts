@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { prepareVarnish, replicasOn } from "../../bench/support/varnish.ts";
 import { haproxy } from "../support/balancers.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
@@ -11,6 +10,7 @@ import { answers, Program } from "../support/program.ts";
 import { type Proxy as Link, startProxy } from "../support/proxy.ts";
 import { spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
+import { prepareVarnish, replicasOn } from "../support/varnish.ts";
 import { path as deliveryPath, webhookEnvironment } from "../support/webhooks.ts";
 import { Cluster } from "./cluster.ts";
 import { type Erp, startErp } from "./feed.ts";
