@@ -162,7 +162,6 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
     isDark: true,
     width: 390,
   },
-  proofPicture,
   { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
   {
     name: "example-german",
@@ -182,9 +181,6 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
     },
   },
 ];
-
-/** The report of the last `npm run proof`. */
-const proofPicture: Picture = { name: "proof", address: `file://${join(root, "bench", "proof.html")}`, height: 720 };
 
 /** Needs the records of {@link operate}. */
 const auditPicturesOf = (admin: string): readonly Picture[] => [

@@ -7,7 +7,6 @@ import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
-import type { Standbys } from "../database/standbys.ts";
 import type { ConnectionLimiter } from "../http/connection-limiter.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
@@ -15,7 +14,6 @@ import { type JobStatus, outcomes } from "../model/job.ts";
 import type { PurgeCounter } from "../purge/counter.ts";
 import type { Reading } from "./health.ts";
 import { addPurgeMetrics, describePurge } from "./purge-metrics.ts";
-import { addStandbyMetrics } from "./standby-metrics.ts";
 
 type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
 
@@ -27,7 +25,6 @@ export interface ProcessMeters {
   readonly connectionLimiter: ConnectionLimiter;
   readonly isStoreUnreachable: () => boolean;
   /** Undefined when all reads go to the primary. */
-  readonly standbys: Standbys | undefined;
   /** Undefined when the platform does not notify this service. */
   readonly deliveries: DeliveryCounter | undefined;
   /** Undefined when this process does not purge a CDN. */
@@ -240,7 +237,6 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
   counter("connections_closed_total", "Connections closed because of `CONNECTION_LIMIT`.", "", [[closed]]);
   if (meters.deliveries !== undefined) addDeliveryMetrics(meters.deliveries, counter);
   if (meters.purges !== undefined) addPurgeMetrics(meters.purges, counter);
-  if (meters.standbys !== undefined) addStandbyMetrics(meters.standbys, meters.isServing, counter, gauge);
   gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);

@@ -35,11 +35,6 @@ export interface CacheInvalidatorOptions {
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
   /**
-   * Called with the newest change, before anything is evicted because of it.
-   * @param isOtherLog whether the store has another log than before
-   */
-  readonly onSeen: (newest: ChangePosition, isOtherLog: boolean) => void;
-  /**
    * Called when changes are lost and nothing else shows it: everything that was made from the store must be
    * forgotten. Called again while it fails.
    */
@@ -99,7 +94,6 @@ export class CacheInvalidator {
     const { newest, history } = await findChangePosition(options.database);
     this.#lastChange = newest;
     this.#history = history;
-    options.onSeen(newest, false);
     return { stopped: this.#run(options, signal) };
   }
 
@@ -152,7 +146,7 @@ export class CacheInvalidator {
     return await Promise.race([polling, silence()]);
   }
 
-  async #poll({ database, cache, namespaces, onSeen, onChangesLost }: CacheInvalidatorOptions): Promise<void> {
+  async #poll({ database, cache, namespaces, onChangesLost }: CacheInvalidatorOptions): Promise<void> {
     const lastBefore = this.#lastChange;
     const { newest, history } = await findChangePosition(database);
     this.#respondedAtMs = performance.now();
@@ -168,7 +162,6 @@ export class CacheInvalidator {
         isOtherChange(newest, last) ||
         (last.number > 0 && count > 0 && count < keptChanges && !(await hasChange(database, last))));
     const isOtherLog = isOtherHistory || isLost;
-    onSeen(newest, isOtherLog);
     if (isLost) await onChangesLost();
     // Otherwise, some changes may have already been deleted from its log.
     if (isOtherLog || count >= keptChanges) cache.clear();

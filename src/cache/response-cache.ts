@@ -76,17 +76,14 @@ export class ResponseCache {
   readonly #pending = new Map<string, PendingLoad>();
   readonly #invalidatedKeys = new Map<string, string[]>();
   readonly #verifiedAtMs: (nowMs: number) => number;
-  readonly #readsStandbys: boolean;
   readonly maxBytes: number;
 
   /**
    * @param maxBytes 0 disables caching
    * @param verifiedAtMs when entries were last verified: all changes before that have been applied
-   * @param readsStandbys whether a load may read what was current at that time, and no later
    */
-  constructor(maxBytes: number, verifiedAtMs: (nowMs: number) => number, readsStandbys = false) {
+  constructor(maxBytes: number, verifiedAtMs: (nowMs: number) => number) {
     this.#verifiedAtMs = verifiedAtMs;
-    this.#readsStandbys = readsStandbys;
     this.maxBytes = maxBytes;
     this.#entries = new EntryTable(maxBytes, sizeOf, this.counts);
     this.#emptyEntries = new EntryTable(maxBytes === 0 ? 0 : maxEmptyBytes, sizeOf);
@@ -233,9 +230,7 @@ export class ResponseCache {
       return pending.result;
     }
     this.counts.misses++;
-    const nowMs = performance.now();
-    const asOfMs = namespace.isInvalidated && this.#readsStandbys ? this.#verifiedAtMs(nowMs) : nowMs;
-    const load: PendingLoad = { namespace, stale, result: noResult, asOfMs, isInvalidated: false };
+    const load: PendingLoad = { namespace, stale, result: noResult, asOfMs: performance.now(), isInvalidated: false };
     const entry = attempt(() => namespace.load(key, origin));
     if (!(entry instanceof Promise)) return this.#finish(load, key, entry);
     this.#pending.set(id, load);

@@ -43,11 +43,6 @@ export class LookupBudget {
     this.#all = new Budget(perMinute, nowMs);
   }
 
-  /** Whether the service itself may look up a product now. */
-  has(nowMs = performance.now()): boolean {
-    return this.#all.has(nowMs);
-  }
-
   /**
    * Takes one lookup.
    * @param network undefined for the service itself

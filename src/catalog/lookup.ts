@@ -14,11 +14,6 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
 export interface ProductLookupOptions {
   /** Finds a product in the store. */
   readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
-  /**
-   * Finds a product at the primary; undefined if `findStored` reads there. A confirmation of a product is not
-   * recorded as a change, so a standby may lack it unnoticed.
-   */
-  readonly findAtPrimary?: ((id: bigint) => Promise<FoundProduct | undefined>) | undefined;
   /** Finds the id of a stored product by its handle. */
   readonly findStoredId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   /** Whether the platform certainly does not have a product that is not stored. */
@@ -67,8 +62,6 @@ export class ProductLookup {
   readonly #reads = new Map<string, Promise<FoundProduct | undefined>>();
   /** The same for products by handle. */
   readonly #idReads = new Map<string, Promise<bigint | undefined>>();
-  /** Stale products that are being looked up at the primary. */
-  readonly #confirming = new Set<string>();
   readonly #lookups: LookupBudget;
   /** Apart from lookups, so that stale products do not use up those of new ones. */
   readonly #refreshes: LookupBudget;
@@ -89,7 +82,7 @@ export class ProductLookup {
     const key = `${id}`;
     const stored = await this.#options.findStored(id, network);
     if (stored !== undefined) {
-      if (this.#isStale(stored)) void this.#refresh(id, key);
+      if (this.#isStale(stored)) this.#refresh(id, key);
       return stored;
     }
     const pending = this.#reads.get(key);
@@ -150,23 +143,9 @@ export class ProductLookup {
     return checkedAt === null || Date.now() - Date.parse(checkedAt) > this.#options.maxAgeS * 1000;
   }
 
-  async #refresh(id: bigint, key: string): Promise<void> {
-    const isDone = () => this.#reads.has(key) || this.#failures.has(key);
-    // Otherwise, while many products are stale, each read at a standby would cause another at the primary.
-    if (isDone() || !this.#refreshes.has()) return;
-    if (!(await this.#isStaleAtPrimary(id, key)) || isDone() || !this.#refreshes.take()) return;
+  #refresh(id: bigint, key: string): void {
+    if (this.#reads.has(key) || this.#failures.has(key) || !this.#refreshes.take()) return;
     this.#readInBackground(id, key, 0);
-  }
-
-  async #isStaleAtPrimary(id: bigint, key: string): Promise<boolean> {
-    const { findAtPrimary } = this.#options;
-    if (findAtPrimary === undefined) return true;
-    if (this.#confirming.has(key)) return false;
-    this.#confirming.add(key);
-    // Without the primary, what the platform answers could not be stored.
-    const stored = await findAtPrimary(id).catch(() => undefined);
-    this.#confirming.delete(key);
-    return stored !== undefined && this.#isStale(stored);
   }
 
   #readInBackground(id: bigint, key: string, rereads: number): void {

@@ -2,7 +2,6 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import { type ConnectOptions, closeDatabase, inspectStore, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
-import { inspectStandby } from "../database/standbys.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { pooledOptions } from "../service/connections.ts";
@@ -44,23 +43,12 @@ export async function check(values: Values): Promise<boolean> {
 
 /** With a pooler, the server is checked directly too. */
 function checkStores(config: Config): Promise<Check>[] {
-  const { databaseUrl, databaseDirectUrl, databaseReadUrls } = config;
+  const { databaseUrl, databaseDirectUrl } = config;
   const pooled = pooledOptions(config);
   const direct = pooled.isPooled
     ? [checkStore("store, without the pooler", databaseDirectUrl, "DATABASE_DIRECT_URL", {})]
     : [];
-  const standbys = databaseReadUrls.map((url) => checkStandby(url, databaseUrl, pooled));
-  return [checkStore("store", databaseUrl, "DATABASE_URL", pooled), ...direct, ...standbys];
-}
-
-async function checkStandby(url: string, primaryUrl: string, options: ConnectOptions): Promise<Check> {
-  let note = "";
-  const problem = await findProblem(async () => {
-    const { behind, cause } = await inspectStandby(url, primaryUrl, options);
-    const changes = behind === 1 ? "change" : `${behind} changes`;
-    if (behind > 0) note = ` (lacks the newest ${changes}${cause === undefined ? "" : `; ${cause}`})`;
-  });
-  return { checked: "standby", at: `${url}${note}`, problem };
+  return [checkStore("store", databaseUrl, "DATABASE_URL", pooled), ...direct];
 }
 
 async function checkStore(checked: string, url: string, setting: string, options: ConnectOptions): Promise<Check> {

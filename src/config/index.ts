@@ -224,12 +224,11 @@ type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile" | "unknownS
 type Place = (name: SettingName) => string;
 
 function checkStore(given: Given, place: Place, problems: Problems): void {
-  const { databaseUrl, databaseDirectUrl, databaseReadUrls } = given;
-  if (isServerUrl(databaseUrl)) return;
-  const refuse = (name: SettingName, reason: string) =>
-    problems.add(() => `${place(name)}: DATABASE_URL is an embedded store, which has no ${reason}`);
-  if (databaseDirectUrl !== "") refuse("databaseDirectUrl", "pooler in front of it");
-  if (databaseReadUrls.length > 0) refuse("databaseReadUrls", "standbys");
+  const { databaseUrl, databaseDirectUrl } = given;
+  if (isServerUrl(databaseUrl) || databaseDirectUrl === "") return;
+  problems.add(
+    () => `${place("databaseDirectUrl")}: DATABASE_URL is an embedded store, which has no pooler in front of it`,
+  );
 }
 
 function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, problems: Problems): void {

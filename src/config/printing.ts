@@ -21,12 +21,9 @@ export function listSecrets(config: Config): string[] {
   return settingNames.flatMap((name) => {
     const { hide } = settings[name] as Setting<unknown>;
     if (hide === undefined) return [];
-    const value = config[name];
-    const texts = Array.isArray(value) ? value.map(String) : [`${value}`];
-    const passwords = texts.map((text) => (URL.canParse(text) ? new URL(text).password : ""));
-    return (hide === "secret" ? [...texts, ...passwords] : passwords).filter(
-      (secret) => secret.length >= minSecretLength,
-    );
+    const text = `${config[name]}`;
+    const password = URL.canParse(text) ? new URL(text).password : "";
+    return (hide === "secret" ? [text, password] : [password]).filter((secret) => secret.length >= minSecretLength);
   });
 }
 

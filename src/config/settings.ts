@@ -21,7 +21,6 @@ import {
   oneOf,
   port,
   postgresUrl,
-  postgresUrls,
   publication,
   seconds,
   secondsBetween,
@@ -91,13 +90,6 @@ export const settings = {
     parse: connections,
     sentence:
       "Connections to PostgreSQL of a process that serves, 4 to 100. A worker has only those for requests and for writes: two by default. Each job has four of its own.",
-  }),
-  databaseReadUrls: setting({
-    default: "",
-    parse: postgresUrls,
-    sentence:
-      "PostgreSQL standbys of the store, separated by spaces, such as `postgres://pds@standby1/pds`. Requests that are not cached are read there; `DATABASE_URL` stays the primary.",
-    hide: "credentials",
   }),
   shopDomain: setting({ default: "localhost", parse: domain, sentence: "Domain of the shop, `shop` in responses." }),
   brand: setting({

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { hideCredentials } from "../credentials.ts";
 import { toLocale } from "../model/locale.ts";
 
 /** Parsers for the text of a setting. Each throws an Error that says which values are valid. */
@@ -105,17 +104,6 @@ export function databaseUrl(text: string): string {
 
 export const postgresUrl = (text: string) =>
   isServerUrl(text) ? text : expected("postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
-
-/** A URL may have a comma, for example in its password, so only spaces separate two. */
-export function postgresUrls(text: string): readonly string[] {
-  const urls = text.split(/\s+/).filter((url) => url !== "");
-  const areValid = urls.every((url) => isServerUrl(url) && url.split("://").length === 2);
-  if (!areValid) expected("postgres://USER@HOST:PORT/DATABASE, several separated by spaces");
-  // Metrics and the console tell standbys apart by these names.
-  const names = urls.map(hideCredentials);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  return twice === undefined ? urls : expected(`each standby once, but ${twice} is listed twice`);
-}
 
 export const httpUrl = (text: string) =>
   text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text))

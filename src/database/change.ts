@@ -27,17 +27,7 @@ export interface ChangePosition {
   readonly recordedAt: string | null;
 }
 
-/** The query for a {@link ChangePosition}; without a row when there is no change. */
-export const newestChangeQuery =
-  'SELECT id AS "number", recorded_at AS "recordedAt" FROM change ORDER BY id DESC LIMIT 1';
-
 export const noChange: ChangePosition = { number: 0, recordedAt: null };
-
-/** @returns {@link noChange} when there is none */
-export async function findNewestChange({ read }: Queryable): Promise<ChangePosition> {
-  const [row] = await read<ChangePosition>(newestChangeQuery, []);
-  return row ?? noChange;
-}
 
 /**
  * The newest change of the primary, and in which history of the store it is: another one when a
@@ -47,7 +37,11 @@ export async function findNewestChange({ read }: Queryable): Promise<ChangePosit
 export async function findChangePosition({ read, engine }: Queryable) {
   type Row = { number: number | null; recordedAt: string | null; history: string | null };
   const [row] = await read<Row>(
-    `SELECT newest.*, ${engine.history} AS history FROM (SELECT 1) AS one LEFT JOIN (${newestChangeQuery}) AS newest ON TRUE`,
+    `SELECT newest.*, ${engine.history} AS history
+    FROM (SELECT 1) AS one
+    LEFT JOIN (
+      SELECT id AS "number", recorded_at AS "recordedAt" FROM change ORDER BY id DESC LIMIT 1
+    ) AS newest ON TRUE`,
     [],
   );
   if (row === undefined || row.history === null) throw new StandbyError();

@@ -1,5 +1,4 @@
 import type { SQL } from "bun";
-import { type ChangePosition, findNewestChange } from "./change.ts";
 import type { Connections, Engine, Read } from "./engines/engine.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
@@ -38,10 +37,9 @@ export class Database extends Queryable {
   readonly #connections: Connections;
   /** The run whose transactions these are. */
   readonly #run: number | undefined;
-  #onCommit: ((newest: ChangePosition) => void) | undefined;
 
-  constructor(engine: Engine, name: string, connections: Connections, run?: number, read = connections.read) {
-    super(engine, read);
+  constructor(engine: Engine, name: string, connections: Connections, run?: number) {
+    super(engine, connections.read);
     this.name = name;
     this.#connections = connections;
     this.#run = run;
@@ -59,16 +57,6 @@ export class Database extends Queryable {
   /** The same store for a run: others can end its transactions when they abandon the run. */
   forRun(run: number): Database {
     return new Database(this.engine, this.name, this.#connections, run);
-  }
-
-  /** The same store, whose repeated queries go through another function. */
-  readingBy(read: Read): Database {
-    return new Database(this.engine, this.name, this.#connections, this.#run, read);
-  }
-
-  /** After each transaction, calls back with a change that is at least as new as those of the transaction. */
-  reportCommits(onCommit: (newest: ChangePosition) => void): void {
-    this.#onCommit = onCommit;
   }
 
   /** Gives up connections that may never respond: what waits for one fails, the next query opens one. */
@@ -98,10 +86,7 @@ export class Database extends Queryable {
         throw error;
       }
     };
-    const result = await retryWhileBusy(engine, begin);
-    // Triggers number the changes of products at the commit. If this read fails, a poll finds them.
-    if (this.#onCommit !== undefined) await findNewestChange(this).then(this.#onCommit, () => {});
-    return result;
+    return await retryWhileBusy(engine, begin);
   }
 }
 

@@ -1,6 +1,5 @@
 import { findLastChange } from "./change.ts";
 import type { Database, Queryable } from "./database.ts";
-import type { StandbyState } from "./standby.ts";
 
 /** The report of a process about itself. */
 export interface ReplicaState {
@@ -19,8 +18,6 @@ export interface ReplicaState {
   readonly lastChange: number;
   /** The last time that the store could not be reached, in seconds before now. */
   readonly outage: { readonly beganAgoS: number; readonly endedAgoS: number } | undefined;
-  /** Undefined if it reads from none. */
-  readonly standbys: readonly StandbyState[] | undefined;
 }
 
 /** A process that serves from this store, or did until lately. */

@@ -51,7 +51,7 @@ export interface Operation {
 /** Dependencies of the operations. */
 export interface OperationContext {
   readonly config: Config;
-  /** Runs a query within the store's concurrency limit, never on a standby. */
+  /** Runs a query within the store's concurrency limit. */
   readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
   /**
    * Finds a visible product in the store or, if it is not stored, on the platform.

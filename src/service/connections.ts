@@ -62,11 +62,6 @@ const listAll = ({ serving, scheduling, writer, background }: Connections) => [
   ...new Set([serving, scheduling, writer, background]),
 ];
 
-/** Calls back after each transaction of this process. */
-export function reportCommits(connections: Connections, onCommit: Parameters<Database["reportCommits"]>[0]): void {
-  for (const database of listAll(connections)) database.reportCommits(onCommit);
-}
-
 /** Gives up the connections that lead where those for requests do: they may never respond. */
 export function reconnectReads(connections: Connections, { databaseDirectUrl }: Config): void {
   const { serving, background } = connections;

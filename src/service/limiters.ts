@@ -2,16 +2,10 @@ import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 
 const storeQueueLength = 1000;
 const storeTimeoutMs = 5000;
-/**
- * Reads that the primary gets from a process at once when no standby can answer them. Where standbys
- * are needed, it could not do the work of all.
- */
-const primaryConcurrency = 4;
 const platformQueueLength = 100;
 /** Clients give up after 8 to 10 seconds, and may try again before that. */
 const maxWaitMs = 2000;
 const platformTimeoutMs = 10_000;
-const storeRejection = "The data store is unavailable. Try again later.";
 /** Deliveries that may wait for one transaction, which writes all of them. */
 const deliveryConcurrency = 2000;
 /** The platform waits for five seconds. */
@@ -31,17 +25,6 @@ export interface Limiters {
   readonly refresh: ConcurrencyLimiter;
 }
 
-/** The budget of reads at the primary that standbys should have answered. */
-export const createPrimaryLimiter = () =>
-  new ConcurrencyLimiter({
-    name: "primary",
-    maxActive: primaryConcurrency,
-    maxQueued: storeQueueLength,
-    maxWaitMs,
-    timeoutMs: storeTimeoutMs,
-    rejection: storeRejection,
-  });
-
 export function createLimiters(storeConcurrency: number): Limiters {
   return {
     store: new ConcurrencyLimiter({
@@ -50,7 +33,7 @@ export function createLimiters(storeConcurrency: number): Limiters {
       maxQueued: storeQueueLength,
       maxWaitMs,
       timeoutMs: storeTimeoutMs,
-      rejection: storeRejection,
+      rejection: "The data store is unavailable. Try again later.",
     }),
     platform: new ConcurrencyLimiter({
       name: "platform",

@@ -1,4 +1,3 @@
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
@@ -14,8 +13,6 @@ type ProductFinder = Pick<OperationContext, "findProduct" | "findProductId">;
 
 export interface ProductFinderContext {
   readonly database: Database;
-  /** For what no change in the log tells: a standby could not say whether it has it. */
-  readonly primary: { readonly database: Database; readonly limiter: ConcurrencyLimiter };
   readonly writer: Database;
   readonly platform: Platform | undefined;
   readonly limiters: Limiters;
@@ -24,7 +21,7 @@ export interface ProductFinderContext {
 
 /** Finds products in the store and, if a platform is connected, looks up missing ones there. */
 export async function createProductFinder(config: Config, context: ProductFinderContext): Promise<ProductFinder> {
-  const { database, primary, writer, platform, limiters, log } = context;
+  const { database, writer, platform, limiters, log } = context;
   const findStored: FindProduct = (id, network) => limiters.store.run(() => findProduct(database, id), network);
   const findStoredId = (handle: string, network?: () => string) =>
     limiters.store.run(() => findProductId(database, handle), network);
@@ -35,9 +32,7 @@ export async function createProductFinder(config: Config, context: ProductFinder
   const lookup = new ProductLookup({
     findStored,
     findStoredId,
-    findAtPrimary:
-      primary.database === database ? undefined : (id) => primary.limiter.run(() => findProduct(primary.database, id)),
-    isKnownMissing: (id, network) => primary.limiter.run(() => isKnownMissing(primary.database, id), network),
+    isKnownMissing: (id, network) => limiters.store.run(() => isKnownMissing(database, id), network),
     writer,
     platform,
     limiter: limiters.platform,

@@ -62,11 +62,5 @@ function describe(
       beganAgoS: (nowMs - outage.beganMs) / 1000,
       endedAgoS: (nowMs - outage.endedMs) / 1000,
     },
-    standbys: requests.meters.standbys?.list.map(({ name, problem, behind, behindS }) => ({
-      name,
-      problem,
-      behind,
-      behindS,
-    })),
   };
 }

@@ -1,8 +1,10 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import type { Outage } from "../cache/invalidator.ts";
+import { CacheInvalidator, type Outage } from "../cache/invalidator.ts";
 import { verifiedForMs } from "../cache/response.ts";
+import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
+import { removePurgeStates } from "../database/purge.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import { ConnectionLimiter } from "../http/connection-limiter.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
@@ -13,12 +15,14 @@ import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
 import { type Cdn, cdns, gatherMs } from "../model/cdn.ts";
+import { operations } from "../operations/index.ts";
+import { namespacesByNoun } from "../operations/routes.ts";
+import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, reconnectReads } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
-import { startStoreReads } from "./store-reads.ts";
 
 /** How long a response may be on its way to a cache in which what changes is purged. */
 const deliveryMs = 10;
@@ -40,10 +44,11 @@ export interface RequestHandling {
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
-  /** Settles when the signal has stopped cache invalidation and the checks of standbys. */
+  /** Settles when the signal has stopped cache invalidation. */
   readonly stopped: Promise<void>;
 }
 
+/** Connects the caches to the change log, before anything is cached. */
 export async function startRequestHandling(
   config: Config,
   connections: Connections,
@@ -53,16 +58,31 @@ export async function startRequestHandling(
 ): Promise<RequestHandling> {
   const { serving, writer } = connections;
   const limiters = createLimiters(serving.engine.maxConcurrentReads);
-  const reads = await startStoreReads(config, connections, limiters.store, log, signal);
-  const { cache, personalization, database, primaryLimiter, standbys, invalidator } = reads;
-  const productFinder = await createProductFinder(config, {
-    database,
-    primary: { database: serving, limiter: primaryLimiter },
-    writer,
-    platform,
-    limiters,
-    log,
-  });
+  const invalidator = new CacheInvalidator();
+  const policies = [config.cachePersonalization, config.cacheProducts];
+  const servableMs = Math.max(verifiedForMs, ...policies.map(({ staleIfErrorS }) => staleIfErrorS * 1000));
+  /** Whether the cache was verified lately enough to serve from it. */
+  const isServable = () => performance.now() - invalidator.verifiedAtMs <= servableMs;
+  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, () => invalidator.verifiedAtMs);
+  const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
+  const { stopped } = await invalidator.start(
+    {
+      database: serving,
+      cache,
+      namespaces: namespacesByNoun(operations),
+      storeLimiter: limiters.store,
+      log,
+      // What was made from lost changes is in no log of changes.
+      onChangesLost: async () => {
+        personalization.forget();
+        cache.clear();
+        await removePurgeStates(writer);
+      },
+      onLost: () => reconnectReads(connections, config),
+    },
+    signal,
+  );
+  const productFinder = await createProductFinder(config, { database: serving, writer, platform, limiters, log });
   const state = { isDraining: false };
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit);
@@ -72,8 +92,8 @@ export async function startRequestHandling(
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
-    stopped: reads.stopped,
-    servesWithoutStore: () => reads.isServable() && (cache.hasResponses || standbys?.isUsable === true),
+    stopped,
+    servesWithoutStore: () => isServable() && cache.hasResponses,
     lastChange: () => invalidator.lastChange,
     outage: () => invalidator.outage,
     deliveryLimiter: limiters.deliveries,
@@ -84,22 +104,21 @@ export async function startRequestHandling(
       requests,
       connectionLimiter,
       cache,
-      limiters: [...new Set([...Object.values(limiters), primaryLimiter])],
-      standbys,
+      limiters: Object.values(limiters),
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
     },
     sources: {
       cache,
       operationContext: {
         config,
-        query: (run) => primaryLimiter.run(() => run(serving)),
+        query: (run) => limiters.store.run(() => run(serving)),
         ...productFinder,
         networkOf: (origin) => networks.of(origin),
-        findPersonalization: (sku, network) => limiters.store.run(() => personalization.find(database, sku), network),
+        findPersonalization: (sku, network) => limiters.store.run(() => personalization.find(serving, sku), network),
         findPersonalizations: (skus, network) =>
-          limiters.store.run(() => personalization.findAll(database, skus), network),
+          limiters.store.run(() => personalization.findAll(serving, skus), network),
         findForm: (sku, locale, network) =>
-          limiters.store.run(() => personalization.findForm(database, sku, locale), network),
+          limiters.store.run(() => personalization.findForm(serving, sku, locale), network),
       },
     },
     forListener: (listener) => ({

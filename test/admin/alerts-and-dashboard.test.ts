@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { YAML } from "bun";
 import { root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { createPostgresDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 
 interface Target {
@@ -89,14 +88,7 @@ const readMetrics = async (url: string) => {
   return text;
 };
 
-// For the metrics of standbys. The primary may be one of them.
-const postgres = await createPostgresDatabase();
-const reader = await serve({ DATABASE_URL: postgres.url, DATABASE_READ_URLS: postgres.url });
-afterAll(async () => {
-  await reader.stop();
-  await postgres.drop();
-});
-const metrics = [await readMetrics(reader.adminUrl), await readMetrics(service.adminUrl)].join("\n");
+const metrics = await readMetrics(service.adminUrl);
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -8,7 +8,6 @@ import { connectTo, isCampaign, migrateStore, pds, temporaryFolder } from "../su
 import { answers, pgbouncer, startPooler } from "../support/pooler.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startService } from "../support/service-process.ts";
-import { createStandby } from "../support/standby.ts";
 import { startTraffic } from "../support/traffic.ts";
 import { until } from "../support/until.ts";
 import { deliver, webhookEnvironment } from "../support/webhooks.ts";
@@ -165,60 +164,4 @@ test.skipIf(pgbouncer === null)("replicas outlive everything that happens to the
     `pooler: ${traffic.cached.count} cached requests, ${traffic.uncached.failed} of ${traffic.uncached.count} others ` +
       `failed; longest until all replicas read again: ${text.join(", ")}\n`,
   );
-});
-
-test.skipIf(pgbouncer === null)("requests are read from a standby behind a pooler of its own", async () => {
-  const primary = await createPostgres();
-  cleanUp(() => primary.remove());
-  await migrateStore(primary.url);
-  const sql = await connectTo(primary.url);
-  cleanUp(() => sql.close());
-  const rowOf = (id: number) => ({ id, document: toJson(toProduct(id)), tag: `v${id}`, updated_at: "" });
-  await sql`INSERT INTO product ${sql(steadyIds.map(rowOf))}`;
-  const standby = await createStandby(primary);
-  cleanUp(() => standby.remove());
-  const settings = { default_pool_size: 2, server_lifetime: 1, server_reset_query_always: 1 };
-  const toPrimary = await startPooler(primary.url, settings);
-  const toStandby = await startPooler(standby.url, settings);
-  await using service = await startService({
-    ...{ DATABASE_URL: toPrimary.url, DATABASE_DIRECT_URL: primary.url, DATABASE_READ_URLS: toStandby.url },
-    ...{ DATABASE_PREPARE: "off", VISIBLE: "all", MEMORY_MEGABYTES: "0" },
-  });
-  const readAll = async () => {
-    const responses = await Promise.all(steadyIds.map((id) => fetch(`${service.url}${pathOf(id)}`)));
-    expect(responses.map(({ status }) => status)).toEqual(steadyIds.map(() => 200));
-    return await Promise.all(responses.map((response) => response.text()));
-  };
-  const countReads = async (result: string) => {
-    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
-    return Number(metrics.match(new RegExp(`^pds_standby_reads_total{result="${result}"} (\\d+)$`, "m"))?.[1]);
-  };
-  const untilRead = async (result: string) => {
-    const before = await countReads(result);
-    await until(`requests are read: ${result}`, async () => {
-      await readAll();
-      return (await countReads(result)) > before;
-    });
-  };
-
-  for (let round = 0; round < rounds; round++) {
-    await untilRead("standby");
-    const tag = `round ${round}`;
-    await sql`UPDATE product SET document = ${toJson({ ...toProduct(1000), title: tag })}, tag = ${tag} WHERE id = 1000`;
-    await until("the change is read", async () => (await readAll())[0]?.includes(tag) === true);
-    for (let reads = 0; reads < 10; reads++) expect((await readAll())[0]).toContain(tag);
-    toStandby.pause();
-    await untilRead("failed");
-    toStandby.resume();
-    await untilRead("standby");
-    await toStandby.stop("SIGKILL");
-    await untilRead("failed");
-    await toStandby.start();
-    await untilRead("standby");
-    await standby.pauseReplay();
-    await sql`UPDATE product SET tag = ${`${tag}, later`} WHERE id = 1000`;
-    await untilRead("behind");
-    await standby.resumeReplay();
-  }
-  await service.end("SIGTERM");
 });

@@ -7,7 +7,7 @@ import { findDifferences } from "../proof/final-check.ts";
 import { startFleet } from "../proof/fleet.ts";
 import { ReplicaWatcher } from "../proof/replica-watcher.ts";
 import { renderReport, type Step } from "../proof/report.tsx";
-import { Shoppers } from "../proof/shoppers.ts";
+import { type Problem, Shoppers } from "../proof/shoppers.ts";
 import { StoreHistory } from "../proof/store-history.ts";
 import { StoreWatcher } from "../proof/store-watcher.ts";
 import { findLostTicks, listTicks, RunRecorder, type ScheduledJob, schedules } from "../proof/ticks.ts";
@@ -118,7 +118,13 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     await fault.end();
     const repairedMs = sinceBegin();
     await untilWhole(fleet);
-    steps.push({ name: fault.name, fromMs, repairedMs, wholeMs: sinceBegin() });
+    steps.push({
+      name: fault.name,
+      isWithoutDatabase: fault.isWithoutDatabase === true,
+      fromMs,
+      repairedMs,
+      wholeMs: sinceBegin(),
+    });
     progress(`${fault.name}; ${shoppers.failures.length} failed so far`);
     await Bun.sleep(calmMs);
   }
@@ -142,13 +148,19 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   await watcher.stop();
   await replicaWatcher.stop();
   const unseen = history.settleDoubts();
+  const isExcused = (problem: Problem) =>
+    steps.some(({ isWithoutDatabase, fromMs, wholeMs }) => {
+      const { atMs } = relative(problem);
+      return isWithoutDatabase && atMs >= fromMs && atMs < wholeMs;
+    });
   const proof = {
     startedAt: new Date(startedMs).toISOString(),
     command: isCampaign ? "npm run proof" : "npm run test:faults -- --short proof",
     machine: `${cpus().length} processors (${cpus()[0]?.model.trim()}), all parts on one machine`,
     parts: listParts(size),
     ...{ seconds: shoppers.seconds, steps, edits },
-    failures: shoppers.failures.map(relative),
+    failures: [...shoppers.failures, ...shoppers.refused.filter((problem) => !isExcused(problem))].map(relative),
+    refused: shoppers.refused.filter(isExcused).length,
     old: [...shoppers.old, ...reader.old].map(relative),
     mixed: shoppers.mixed.map(relative),
     incorrect: shoppers.incorrect.map(relative),
@@ -167,6 +179,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   }
   process.stderr.write(
     `proof: ${shoppers.requests} requests, ${steps.length} faults, ${edits} edits: ${proof.failures.length} failed, ` +
+      `${proof.refused} refused without the database, ` +
       `${proof.old.length} older than a second without Age, ${proof.mixed.length} mixed, ${proof.incorrect.length} incorrect, ${proof.lostTicks.length} of ` +
       `${proof.ticks} scheduled times lost, ${proof.wrong.length} of ${proof.checked} wrong at the end; ` +
       `replicas answered with 503 ${proof.hidden} times, and with another failure ${proof.defects} times; ` +

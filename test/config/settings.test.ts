@@ -71,7 +71,6 @@ describe("the settings", () => {
         { setting: "DATABASE_DIRECT_URL", value: "", from },
         { setting: "DATABASE_PREPARE", value: "on", from },
         { setting: "DATABASE_CONNECTIONS", value: "4", from },
-        { setting: "DATABASE_READ_URLS", value: "", from },
         { setting: "SHOP_DOMAIN", value: "localhost", from },
         { setting: "BRAND", value: "default", from },
         { setting: "DEFAULT_LOCALE", value: "en", from },
@@ -285,9 +284,6 @@ describe("an invalid setting stops the start", () => {
       ["DATABASE_CONNECTIONS", "3"],
       ["DATABASE_CONNECTIONS", "101"],
       ["DATABASE_CONNECTIONS", "4.5"],
-      ["DATABASE_READ_URLS", "sqlite:data/pds.sqlite"],
-      ["DATABASE_READ_URLS", "postgres://pds@one/pds,postgres://pds@two/pds"],
-      ["DATABASE_READ_URLS", "postgres://pds:a@one/pds postgres://pds:b@one/pds"],
       ["SHOP_DOMAIN", "a b"],
       ["SHOP_DOMAIN", "https://shop.example"],
       ["SHOP_DOMAIN", ""],
@@ -566,23 +562,14 @@ describe("an invalid setting stops the start", () => {
     expectError({ DATABASE_DIRECT_URL: "postgres://pds@host/pds" }, "DATABASE_URL is an embedded store");
   });
 
-  test("DATABASE_READ_URLS next to an embedded store", () => {
-    expectError(
-      { DATABASE_READ_URLS: "postgres://pds@host/pds" },
-      "DATABASE_URL is an embedded store, which has no standbys",
-    );
-  });
-
-  test("the passwords of DATABASE_READ_URLS are secrets, and are not shown", () => {
+  test("the passwords of URLs are secrets, and are not shown", () => {
     const config = readConfig({
       PDS_CONFIG: "/dev/null",
-      DATABASE_URL: "postgres://pds@host/pds",
-      DATABASE_READ_URLS: "postgres://pds:password-1@one/pds postgres://pds:password-2@two/pds",
+      DATABASE_URL: "postgres://pds:password-1@pooler/pds",
+      DATABASE_DIRECT_URL: "postgres://pds:password-2@primary/pds",
     });
     expect(listSecrets(config)).toEqual(["password-1", "password-2"]);
-    expect(formatSetting("databaseReadUrls", config)).toBe(
-      "postgres://pds:hidden@one/pds postgres://pds:hidden@two/pds",
-    );
+    expect(formatSetting("databaseDirectUrl", config)).toBe("postgres://pds:hidden@primary/pds");
   });
 
   test("a DATABASE_URL without a scheme: the error shows the whole format", () => {

@@ -41,17 +41,13 @@ async function startSample(): Promise<RunningService> {
   expect(await importAgain()).toBe(0);
   await writeFile(lines, "sku_id,style_code\nNEW,LASFAM\n");
   expect(await importAgain()).toBe(1);
-  await reportStandbys();
+  await reportReplica();
   return service;
 }
 
-/** As a replica that reads from standbys, and reports for as long as the tests take. */
-async function reportStandbys(): Promise<void> {
-  const standby = { name: "postgres://pds@standby1.internal:5432/pds", problem: "behind", behind: 120, behindS: 4 };
-  const state = {
-    ...{ host: "web-2", pid: 7, version: "1.2.3", duties: [], runs: [], lastChange: 1, behind: 0 },
-    standbys: [standby, { ...standby, name: "postgres://pds@standby2.internal:5432/pds", problem: undefined }],
-  };
+/** As another replica, which reports for as long as the tests take. */
+async function reportReplica(): Promise<void> {
+  const state = { host: "web-2", pid: 7, version: "1.2.3", duties: [], runs: [], lastChange: 1, behind: 0 };
   const seenAt = new Date(Date.now() + 50 * 60_000).toISOString();
   await using sql = await connectTo(store);
   await sql`INSERT INTO replica ${sql([{ id: "other", started_at: seenAt, seen_at: seenAt, state: JSON.stringify(state) }])}`;

@@ -63,24 +63,6 @@ describe.each(stores)("on $engine, the console", async ({ url }) => {
     expect(two[6]).toMatch(/^purges cdn reads delivered changes .*Starts no further runs: the store was upgraded$/);
   });
 
-  test("shows each standby, how far it is behind, and why a replica does not read it", async () => {
-    expect(textOf(await load("/replicas"))).not.toContain("Standbys");
-    const fine = { name: "postgres://standby2/pds", problem: undefined, behind: 0, behindS: 0 };
-    const slow = { name: "postgres://standby1/pds", problem: "behind", behind: 12, behindS: 3.2 } as const;
-    await saveReplica(database, "one", { ...state, standbys: [slow, fine] }, 60);
-    const gone = { ...slow, problem: "unreachable" } as const;
-    await saveReplica(database, "three", { ...state, host: "web-3", standbys: [gone, fine] }, 60);
-    // One that was killed knows nothing.
-    await saveReplica(database, "four", { ...state, host: "web-4", standbys: [gone] }, 60);
-    await sql`UPDATE replica SET seen_at = ${ago(5)} WHERE id = 'four'`;
-    const [first = [], second] = rowsOf(await load("/replicas")).slice(-2);
-    expect(first.slice(0, 3)).toEqual(["postgres://standby1/pds", "0 of 2 replicas", "12 changes, 3 seconds"]);
-    expect(first[3]).toContain("it lacks changes (web-1, process 41)");
-    expect(first[3]).toContain("it does not answer (web-3, process 41)");
-    expect(second).toEqual(["postgres://standby2/pds", "2 of 2 replicas", "none", "none"]);
-    for (const id of ["three", "four"]) await removeReplica(database, id);
-  });
-
   test("shows that a replica no longer reports, and forgets it after an hour", async () => {
     await sql`UPDATE replica SET seen_at = ${ago(5)} WHERE id = 'two'`;
     const text = textOf(await load("/replicas"));

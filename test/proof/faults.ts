@@ -13,6 +13,8 @@ export interface Fault {
   readonly name: string;
   /** In the short form, only these. */
   readonly isShort?: boolean;
+  /** Whether no replica can reach the database: what no cache has is refused. */
+  readonly isWithoutDatabase?: boolean;
   readonly begin: () => Promise<unknown>;
   /** As operators, or their tools, repair it. */
   readonly end: () => Promise<unknown>;
@@ -26,13 +28,6 @@ const noticedAfterMs = 2000;
 const lateMs = 2500;
 /** Long enough for a replica to answer, and shorter than a change takes to get there. */
 const answeredMs = 200;
-/**
- * How often replay is paused: until a replica notices that the standby lacks an edit, it reads there half
- * of the time.
- */
-const pauses = 3;
-/** How long a replica may take to read a standby again. */
-const readAgainMs = 400;
 /** An import begins each minute. */
 const afterNextMinuteMs = () => 60_000 - (Date.now() % 60_000) + 8000;
 
@@ -119,10 +114,16 @@ export async function listFaults(
       begin: async () => second?.signal("SIGSTOP"),
       end: async () => second?.signal("SIGCONT"),
     },
-    { name: "killed: the pooler", isShort: true, begin: () => pooler.stop("SIGKILL"), end: () => pooler.start() },
+    {
+      name: "killed: the pooler",
+      isShort: true,
+      isWithoutDatabase: true,
+      begin: () => pooler.stop("SIGKILL"),
+      end: () => pooler.start(),
+    },
     kill("a balancer", balancers[0]),
     { ...kill("an edge", edges[0]), isShort: true },
-    kill("the database balancer", databaseBalancer),
+    { ...kill("the database balancer", databaseBalancer), isWithoutDatabase: true },
     {
       name: "killed: the standby",
       begin: async () => {
@@ -138,15 +139,16 @@ export async function listFaults(
     {
       name: "killed: the primary, so the standby becomes the primary",
       isShort: true,
+      isWithoutDatabase: true,
       begin: failOver("SIGKILL"),
       end: () => cluster.rebuildStandby(),
     },
     cut("a replica and the pooler", links.pooler[0] as Link),
     cut("a replica and the database balancer", links.direct[1] as Link),
-    cut("a replica and both database servers", ...(links.servers[2] ?? [])),
     {
       ...cut("the pooler and the database balancer", links.poolerToDatabase),
       isShort: true,
+      isWithoutDatabase: true,
       begin: async () => {
         // What is cached is old soon, and no poll says so.
         await reader.read();
@@ -156,22 +158,8 @@ export async function listFaults(
       },
     },
     {
-      name: "paused: the replay of the standby",
-      isShort: true,
-      begin: async () => {
-        for (let round = 0; round < pauses; round++) {
-          await cluster.standby.resumeReplay();
-          await cluster.standby.catchUp();
-          await Bun.sleep(readAgainMs);
-          await cluster.standby.pauseReplay();
-          await reader.edit(round, pauses);
-        }
-        await reader.readLater();
-      },
-      end: () => cluster.standby.resumeReplay(),
-    },
-    {
       name: "cut: the database balancer and the primary",
+      isWithoutDatabase: true,
       begin: async () => links.database[cluster.primaryAddress].cut(),
       end: async () => {
         for (const way of links.database) way.restore();
@@ -206,6 +194,7 @@ export async function listFaults(
     },
     {
       name: "switched over: primary and standby, as planned",
+      isWithoutDatabase: true,
       begin: failOver("SIGINT"),
       end: () => cluster.rebuildStandby(),
     },

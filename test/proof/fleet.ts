@@ -88,10 +88,9 @@ export class Replica {
 
 /** Ways between the parts that can be cut. */
 export interface Links {
-  /** From each replica to the pooler, to the primary directly, and to both servers. */
+  /** From each replica to the pooler, and to the primary directly. */
   readonly pooler: readonly Link[];
   readonly direct: readonly Link[];
-  readonly servers: readonly (readonly [Link, Link])[];
   /** From the pooler to the database balancer. */
   readonly poolerToDatabase: Link;
   /** From the database balancer to the servers. */
@@ -172,7 +171,6 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
   const links = {
     pooler: await times(replicaCount, () => startProxy(pooler.url)),
     direct: await times(replicaCount, () => startProxy(databaseBalancer.url)),
-    servers: await times(replicaCount, async () => [await cluster.openWay(0), await cluster.openWay(1)] as const),
   };
   for (const job of ["catalog-reconcile", "personalization-import"]) {
     const { code, stderr } = await pds(["run", job], environment);
@@ -185,7 +183,6 @@ export async function startFleet({ skus, products }: FleetOptions): Promise<Flee
         DATABASE_URL: links.pooler[index]?.url,
         DATABASE_DIRECT_URL: links.direct[index]?.url,
         DATABASE_PREPARE: "off",
-        DATABASE_READ_URLS: links.servers[index]?.map(({ url }) => url).join(" "),
         DRAIN_SECONDS: "2",
       }),
   );

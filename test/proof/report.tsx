@@ -4,6 +4,7 @@ import { type ScheduledJob, schedules, type TickRun } from "./ticks.ts";
 /** A fault and its consequences. Times are in milliseconds after the beginning. */
 export interface Step {
   readonly name: string;
+  readonly isWithoutDatabase: boolean;
   readonly fromMs: number;
   /** When it was repaired. */
   readonly repairedMs: number;
@@ -20,6 +21,8 @@ export interface Proof {
   readonly seconds: readonly Second[];
   readonly steps: readonly Step[];
   readonly failures: readonly Problem[];
+  /** Requests that got 503 with `Retry-After` while no replica could reach the database. */
+  readonly refused: number;
   readonly old: readonly Problem[];
   readonly mixed: readonly Problem[];
   /** Responses with another status, or with other content than that of any version. */
@@ -64,7 +67,7 @@ export function renderReport(proof: Proof): string {
 }
 
 const Page = (proof: Proof) => {
-  const { seconds, steps, failures, old, mixed, incorrect, lostTicks, wrong } = proof;
+  const { seconds, steps, failures, refused, old, mixed, incorrect, lostTicks, wrong } = proof;
   const requests = seconds.reduce((sum, second) => sum + second.requests, 0);
   const failed = groupByStep(failures, steps);
   const stale = groupByStep(old, steps);
@@ -80,7 +83,9 @@ const Page = (proof: Proof) => {
         <main>
           <h1>A fleet through every fault</h1>
           <p>
-            {proof.startedAt}, {clock(seconds.length * 1000)} minutes, <code>{proof.command}</code>. {proof.machine}.
+            {proof.startedAt}, {clock(seconds.length * 1000)} minutes, <code>{proof.command}</code>. {proof.machine}.{" "}
+            {number.format(refused)} requests got 503 with <code>Retry-After</code> while no replica could reach the
+            database, and are counted nowhere else.
           </p>
           <ul class="totals">
             <Total count={failures.length} what={`of ${number.format(requests)} requests failed`} />

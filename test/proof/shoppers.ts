@@ -48,6 +48,8 @@ export interface ShopperOptions {
 export class Shoppers {
   readonly seconds: Second[] = [];
   readonly failures: Problem[] = [];
+  /** Responses 503 with `Retry-After`, which the service gives while it cannot reach its store. */
+  readonly refused: Problem[] = [];
   readonly old: Problem[] = [];
   readonly mixed: Problem[] = [];
   /** Responses that no fault excuses: another status, or other content. */
@@ -120,6 +122,10 @@ export class Shoppers {
       const isRight =
         response.status === 200 ? this.#isRight(text, path, id, sku) : unavailable.includes(response.status);
       if (!isRight) this.incorrect.push({ atMs: sentMs, what: `${where}: ${said}` });
+      if (response.status === 503 && response.headers.has("retry-after")) {
+        this.refused.push({ atMs: sentMs, what: where });
+        return;
+      }
       if (response.status !== 200) throw new Error(said);
       if (response.headers.has("age")) second.aged++;
       if (dice < 0.97) this.#judge(where, dice < 0.6 ? itemOf(id) : personalization, text, response, sentMs, second);

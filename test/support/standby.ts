@@ -8,9 +8,8 @@ import { until } from "./until.ts";
 export interface Standby extends Postgres {
   /** Its `application_name` at the primary, for `synchronous_standby_names`. */
   readonly name: string;
-  /** It goes on receiving, and shows the state of this moment until `resumeReplay`. */
+  /** It goes on receiving, and shows the state of this moment. */
   pauseReplay(): Promise<void>;
-  resumeReplay(): Promise<void>;
   /** Waits until it shows what the primary has committed by now. */
   catchUp(): Promise<void>;
   /** Makes it a primary that accepts writes. */
@@ -52,7 +51,6 @@ export async function createStandby(
         return row?.state === "paused";
       });
     },
-    resumeReplay: async () => void (await execute(server.url, "SELECT pg_wal_replay_resume()")),
     catchUp: async () => {
       const [written] = await execute<{ lsn: string }>(primary.url, "SELECT pg_current_wal_flush_lsn() AS lsn");
       await until("the standby has caught up", async () => {
@@ -82,16 +80,9 @@ export async function untilWritten<Result>(write: () => Promise<Result>): Promis
   return results[0] as Result;
 }
 
-/**
- * Makes each commit at the primary wait for a standby.
- * @param until the standby has it on its disk (`on`), or shows it (`remote_apply`)
- */
-export async function commitSynchronously(
-  primary: Postgres,
-  standby: Standby,
-  level: "on" | "remote_apply" = "on",
-): Promise<void> {
-  await execute(primary.url, `ALTER SYSTEM SET synchronous_commit = '${level}'`);
+/** Makes each commit at the primary wait until a standby has it on its disk. */
+export async function commitSynchronously(primary: Postgres, standby: Standby): Promise<void> {
+  await execute(primary.url, "ALTER SYSTEM SET synchronous_commit = 'on'");
   await execute(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '${standby.name}'`);
   await execute(primary.url, "SELECT pg_reload_conf()");
   await until("the standby is synchronous", async () => {

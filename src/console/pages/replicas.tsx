@@ -7,7 +7,6 @@ import { durationInWords, pluralize } from "../../format.ts";
 import type { Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, Instant, Section, Time } from "../components/elements.tsx";
-import { groupByStandby, StandbySection } from "../components/standbys.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
 
@@ -26,7 +25,6 @@ async function readReplicas({ database }: ConsoleContext) {
 /** `GET /replicas`: the processes that serve from this store, and what each does. */
 export async function replicasPage(context: PageContext, request: PageRequest): Promise<PageContent> {
   const { now, replicas, runs } = await context.shared.readFor(request, "replicas", () => readReplicas(context));
-  const standbys = groupByStandby(replicas.filter((replica) => !isSilent(replica, now)));
   return {
     body: (
       <>
@@ -41,7 +39,6 @@ export async function replicasPage(context: PageContext, request: PageRequest): 
             replica claims them first; one replica at a time purges the CDN, and one reads delivered changes.
           </p>
         </Section>
-        {standbys.length === 0 ? "" : <StandbySection standbys={standbys} />}
       </>
     ),
     scripts: ["/console/refresh.js"],

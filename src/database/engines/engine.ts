@@ -119,10 +119,6 @@ export interface Engine {
   readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
   /** Says which right this user of the database lacks; undefined if none is known to be missing. */
   readonly findMissingRight: (sql: SQL) => Promise<string | undefined>;
-  /** The same for a user that only reads. */
-  readonly findUnreadable: (sql: SQL) => Promise<string | undefined>;
-  /** Says why a server that should follow the primary lacks changes; undefined if nothing is known. */
-  readonly explainLag: (sql: SQL) => Promise<string | undefined>;
   /**
    * Compares connections through a pooler with direct ones.
    * @returns which limits the former lack

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { groupByStep, type Proof, renderReport, type Step } from "../../proof/report.tsx";
 
 const steps: Step[] = [
-  { name: "first", fromMs: 1000, repairedMs: 2000, wholeMs: 2500 },
-  { name: "second", fromMs: 4000, repairedMs: 5500, wholeMs: 6000 },
+  { name: "first", isWithoutDatabase: false, fromMs: 1000, repairedMs: 2000, wholeMs: 2500 },
+  { name: "second", isWithoutDatabase: true, fromMs: 4000, repairedMs: 5500, wholeMs: 6000 },
 ];
 const problem = (atMs: number) => ({ atMs, what: `at ${atMs}` });
 
@@ -18,6 +18,7 @@ test("the report counts what it was given", () => {
     ...{ startedAt: "2026-11-23T10:00:00.000Z", command: "npm run proof", machine: "a test", parts: ["a part"] },
     ...{ seconds: Array.from({ length: 8 }, () => second), steps },
     failures: [999, 1500, 1600].map(problem),
+    refused: 5,
     old: [4500].map(problem),
     mixed: [1, 2, 3, 4].map(problem),
     incorrect: [1, 2, 3, 4, 5].map(problem),

@@ -16,11 +16,11 @@ interface Answers {
   readonly product?: string;
   readonly personalization?: string;
   readonly status?: number;
-  readonly age?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Which problems shoppers report at a service with such responses. The store has had `v2` for ten seconds. */
-async function findProblems({ product, personalization: feed, status = 200, age }: Answers): Promise<string[]> {
+async function findProblems({ product, personalization: feed, status = 200, headers }: Answers): Promise<string[]> {
   const history = new StoreHistory();
   for (const item of [itemOf(id), personalization]) {
     history.note(item, "v1", 0);
@@ -35,7 +35,7 @@ async function findProblems({ product, personalization: feed, status = 200, age 
         : url.endsWith(id)
           ? (product ?? toProduct("v2"))
           : histories;
-      return new Response(text, { status, headers: age === undefined ? {} : { Age: age } });
+      return new Response(text, { status, ...(headers && { headers }) });
     },
   });
   cleanUp(() => server.stop(true));
@@ -47,8 +47,8 @@ async function findProblems({ product, personalization: feed, status = 200, age 
   await until("each operation was requested", () => shoppers.requests >= 100);
   await shoppers.stop();
   history.settleDoubts();
-  const { failures, old, mixed, incorrect } = shoppers;
-  const found = Object.entries({ failures, old, mixed, incorrect });
+  const { failures, refused, old, mixed, incorrect } = shoppers;
+  const found = Object.entries({ failures, refused, old, mixed, incorrect });
   return found.filter(([, problems]) => problems.length > 0).map(([name]) => name);
 }
 
@@ -56,8 +56,8 @@ test.each<[string, Answers, string[]]>([
   ["right responses", {}, []],
   ["an old product", { product: toProduct("v1") }, ["old"]],
   ["an old feed", { personalization: toPersonalization("v1") }, ["old"]],
-  ["an old product with its age", { product: toProduct("v1"), age: "10" }, []],
-  ["an old product with a lower age", { product: toProduct("v1"), age: "5" }, ["old"]],
+  ["an old product with its age", { product: toProduct("v1"), headers: { Age: "10" } }, []],
+  ["an old product with a lower age", { product: toProduct("v1"), headers: { Age: "5" } }, ["old"]],
   ["two versions in a product", { product: toProduct("v2", "v1") }, ["mixed"]],
   ["no product", { product: '{"product":null,"shop":"a","error":null}' }, ["incorrect"]],
   ["another product", { product: toProduct("v2").replace("7", "8") }, ["incorrect"]],
@@ -65,6 +65,7 @@ test.each<[string, Answers, string[]]>([
   ["status 500", { status: 500 }, ["failures", "incorrect"]],
   ["status 404", { status: 404 }, ["failures", "incorrect"]],
   ["status 503", { status: 503 }, ["failures"]],
+  ["status 503 with Retry-After", { status: 503, headers: { "Retry-After": "1" } }, ["refused"]],
 ])("shoppers see %s", async (_, answers, problems) => {
   expect(await findProblems(answers)).toEqual(problems);
 });

@@ -8,7 +8,6 @@ import { replicas } from "../migrations/2026-11-30-console.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
-import { explainLag } from "./lag.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
 import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
 import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
@@ -19,7 +18,7 @@ import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-c
 import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { checkPooler } from "./pooler.ts";
 import { productQueries, readByIndex } from "./product-queries.ts";
-import { findMissingRight, findUnreadable } from "./rights.ts";
+import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { mayDropTables, transfer } from "./transfer.ts";
 
@@ -68,8 +67,6 @@ export const postgres: Engine = {
     transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${brand})) AS TEXT)`,
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
   findMissingRight,
-  findUnreadable,
-  explainLag,
   checkPooler,
   mayDropTables,
   limitLockWaits: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 500"),

@@ -24,16 +24,3 @@ export async function findMissingRight(sql: SQL): Promise<string | undefined> {
   if (otherOwner !== null) return `the tables belong to the role ${otherOwner}: use it instead of ${role}`;
   return undefined;
 }
-
-/** Says which table the role may not read. Each import creates tables, which belong to the role that imports. */
-export async function findUnreadable(sql: SQL): Promise<string | undefined> {
-  const [found] = await sql<{ role: string; name: string }[]>`
-    SELECT current_user AS role, relname AS name
-    FROM pg_class
-    WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
-      AND relkind = 'r'
-      AND NOT has_table_privilege(oid, 'SELECT')
-    ORDER BY relname
-    LIMIT 1`;
-  return found && `the role ${found.role} may not read the table ${found.name}: use the role of DATABASE_URL`;
-}

@@ -55,8 +55,6 @@ export const sqlite: Engine = {
   withoutTimeouts: async () => {},
   // The file's rights are those of its opening.
   findMissingRight: async () => undefined,
-  findUnreadable: async () => undefined,
-  explainLag: async () => undefined,
   // A reader keeps what it reads.
   checkPooler: async () => [],
   mayDropTables: async () => true,
