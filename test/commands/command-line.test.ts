@@ -265,9 +265,10 @@ describe("jobs", async () => {
       '[jobs.catalog-import]\nsource = ["products.ndjson"]\n' +
       '[jobs.personalization-import]\nsource = "feed"\n',
   });
-  const environment = { PDS_CONFIG: undefined, DATABASE_URL: await createMigratedStore("sqlite") };
+  const newEnvironment = async () => ({ PDS_CONFIG: undefined, DATABASE_URL: await createMigratedStore("sqlite") });
 
   test("are listed, run by name, and listed with their outcome", async () => {
+    const environment = await newEnvironment();
     const source = "products.ndjson";
     const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
     const notPaused = { pausedSince: null, pausedBy: null };
@@ -301,7 +302,7 @@ describe("jobs", async () => {
 
   test("print their reports as JSON", async () => {
     const rows = Object.values(feedFiles).reduce((sum, text) => sum + text.trimEnd().split("\n").length - 1, 0);
-    expect(await jsonOf(["run", "personalization-import"], environment, cwd)).toMatchObject({
+    expect(await jsonOf(["run", "personalization-import"], await newEnvironment(), cwd)).toMatchObject({
       job: "personalization-import",
       brand: "acme",
       outcome: "succeeded",
@@ -327,7 +328,7 @@ describe("jobs", async () => {
       "broken.ndjson": '{"id": "x"}\n',
       "pds.toml": '[jobs.catalog-import]\nsource = ["broken.ndjson"]\n',
     });
-    const failingEnvironment = { ...environment, DATABASE_URL: await createStore("sqlite") };
+    const failingEnvironment = { PDS_CONFIG: undefined, DATABASE_URL: await createStore("sqlite") };
     const { code, stdout, stderr } = await pds(["run", "catalog-import", "--json"], failingEnvironment, failing);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ outcome: "failed", counts: 0, rejected: 1 });
@@ -340,7 +341,7 @@ describe("jobs", async () => {
   });
 
   test("that are unknown are rejected with the names of the configured jobs", async () => {
-    const { code, stderr } = await pds(["run", "nightly"], environment, cwd);
+    const { code, stderr } = await pds(["run", "nightly"], await newEnvironment(), cwd);
     expect(code).toBe(2);
     expect(stderr).toContain("catalog-import, personalization-import");
   });

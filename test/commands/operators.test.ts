@@ -2,9 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
   createStore,
+  type Engine,
   type Environment,
   enginesOf,
   main,
@@ -29,12 +31,18 @@ async function dataOf(args: readonly string[], environment: Environment = {}, cw
 const jsonOf = async (args: readonly string[], environment: Environment) =>
   JSON.parse(await dataOf([...args, "--json"], environment));
 
-describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
+/** A store in which three imports succeeded, and then one failed. */
+async function createUsedStore(engine: Engine) {
   const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
   for (const brand of ["acme", "a/b `$x` é", "acme"]) {
-    await pds(["import", "personalization", feed, "--brand", brand, "--force"], environment);
+    await importHere(["import", "personalization", feed, "--brand", brand, "--force"], environment);
   }
-  await pds(["import", "personalization", folder], environment);
+  await importHere(["import", "personalization", folder], environment);
+  return environment;
+}
+
+describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
+  const environment = await createUsedStore(engine);
   const runs: { run: number; brand: string; outcome: string }[] = (await jsonOf(["history"], environment)).histories;
 
   test.each([
@@ -71,6 +79,7 @@ describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
   });
 
   test("pds brands remove removes what a running service answers", async () => {
+    const environment = await createUsedStore(engine);
     await using service = await serve(environment);
     const styles = async () => {
       const { pzstyles } = (await (await service.get("/api/v1/products/pz/MUG")).json()) as { pzstyles: unknown[] };

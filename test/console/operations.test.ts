@@ -38,11 +38,8 @@ describe.each(stores)("on $engine, the console", async ({ url }) => {
     return run?.id ?? 0;
   };
 
-  test("says that no replica has reported", async () => {
+  test("shows what each replica reports, that one no longer does, and forgets it after an hour", async () => {
     expect(textOf(await load("/replicas"))).toContain("No replica has reported yet.");
-  });
-
-  test("shows each replica with its version, workers, store, changes, and work", async () => {
     const run = await insertRun("catalog-sync", null, 1);
     for (let change = 0; change < 3; change++) await sql`INSERT INTO change (noun, scope) VALUES ('product', '1')`;
     await saveReplica(database, "one", { ...state, lastChange: 3, runs: [run] }, 7200);
@@ -61,9 +58,7 @@ describe.each(stores)("on $engine, the console", async ({ url }) => {
     expect(two[4]).toMatch(/^reachable .* not reachable for 4 minutes until 20.* UTC$/);
     expect(two[5]).toBe("up to 1 2 changes behind");
     expect(two[6]).toMatch(/^purges cdn reads delivered changes .*Starts no further runs: the store was upgraded$/);
-  });
 
-  test("shows that a replica no longer reports, and forgets it after an hour", async () => {
     await sql`UPDATE replica SET seen_at = ${ago(5)} WHERE id = 'two'`;
     const text = textOf(await load("/replicas"));
     expect(text).toContain("no report since 5 minutes ago : it was killed, or cannot reach the store");

@@ -67,10 +67,11 @@ describe.each(stores)("on $engine", ({ url }) => {
       if (due !== undefined) await finishRead(database, due, outcome, 60);
       return due;
     };
+    const { products } = await readQueueState(database);
     await queueReads(database, [{ id: huge }, { id: 1n }, { id: huge }], -1);
     await queueReads(database, [{ id: huge, updatedAt: "2026-11-22T10:00:00Z" }], 600);
     expect(await find(database, huge)).toEqual({ deliveries: 3, attempts: 0, isUnread: true, dueInS: 0 });
-    expect(await readQueueState(database)).toEqual({ products: 2, oldestS: expect.any(Number) });
+    expect(await readQueueState(database)).toEqual({ products: products + 2, oldestS: expect.any(Number) });
 
     // It fails, and no delivery makes it due sooner.
     expect(await take({ kind: "failed", againInS: 300 })).toMatchObject({ deliveries: 3, canSettle: false });

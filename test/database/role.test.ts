@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { pds, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { migrateStore, pds, root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
 
@@ -49,18 +49,17 @@ async function succeed(...args: string[]): Promise<void> {
   expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
 }
 
-test("the documented role creates the store, imports, serves, and removes", async () => {
-  await using service = await serve(environment);
-  await until("all data is there", async () => (await service.get("/readyz")).json().then(hasData));
-  expect((await service.get("/api/v1/products/6781204660224")).status).toBe(200);
-  await succeed("import", "personalization", `${root}/sample/personalization`, "--force");
-  await succeed("rollback", "personalization");
-  await succeed("brands", "remove", "sample");
-});
-
 const hasData = (readiness: unknown) => (readiness as { checks: { data?: string } }).checks.data === "ok";
 
-test("it restores a backup once it may create a schema", async () => {
+test("the documented role creates the store, imports, serves, removes, and restores once it may create a schema", async () => {
+  {
+    await using service = await serve(environment);
+    await until("all data is there", async () => (await service.get("/readyz")).json().then(hasData));
+    expect((await service.get("/api/v1/products/6781204660224")).status).toBe(200);
+    await succeed("import", "personalization", `${root}/sample/personalization`, "--force");
+    await succeed("rollback", "personalization");
+    await succeed("brands", "remove", "sample");
+  }
   const file = join(folder, "pds.backup");
   await succeed("backup", file);
   const { code, stderr } = await pds(["restore", file, "--replace"], environment);
@@ -73,6 +72,7 @@ test("it restores a backup once it may create a schema", async () => {
 });
 
 test("commands name the right that the role lacks, instead of taking the store for a new one", async () => {
+  await migrateStore(restricted.href);
   const [{ schemas } = { schemas: 0 }] = await admin<{ schemas: number }[]>`
     SELECT CAST(count(*) AS INTEGER) AS schemas FROM pg_namespace`;
   const refuse = async (...args: string[]) => (await pds(args, environment)).stderr;

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
 import { type CacheNamespace, invalidatedLifetime } from "../../src/cache/namespace.ts";
 import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
@@ -36,12 +36,13 @@ const longPolicy = "public, max-age=60, s-maxage=300, stale-while-revalidate=600
 
 const folder = await temporaryFolder();
 const [products = "", changedProducts = ""] = await writeFiles(folder, {
-  "products.ndjson": [toProduct(7), toProduct(8)].map(toJson).join("\n"),
-  "changed.ndjson": [toProduct(7, { title: "Another plate" }), toProduct(8)].map(toJson).join("\n"),
+  "products.ndjson": [toProduct(6), toProduct(7), toProduct(8)].map(toJson).join("\n"),
+  "changed.ndjson": [toProduct(6), toProduct(7, { title: "Another plate" }), toProduct(8)].map(toJson).join("\n"),
 });
-const feed = await writeFeed(folder, "feed");
+const ownFeedFiles = { ...feedFiles, "pzlines.csv": `${feedFiles["pzlines.csv"]}ONCE,NOTE,1,A\n` };
+const feed = await writeFeed(folder, "feed", ownFeedFiles);
 const changedFeed = await writeFeed(folder, "changed", {
-  ...feedFiles,
+  ...ownFeedFiles,
   "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", "Slab"),
 });
 
@@ -263,7 +264,8 @@ for (const engine of enginesOf("sqlite")) {
 
   describe(`on ${engine}, Cache-Status`, () => {
     test("is a miss first, then a hit, without an age", async () => {
-      for (const path of ["/api/v1/products/8", "/api/v1/products/pz/A%2FB%20%C3%A9%2B", "/api/v1/products/pz/first"]) {
+      // No other test requests these.
+      for (const path of ["/api/v1/products/6", "/api/v1/products/pz/ONCE", "/api/v1/products/pz/first"]) {
         // Each replica has its own cache.
         await service.get(path);
         const [first, second, third] = [
@@ -294,6 +296,17 @@ for (const engine of enginesOf("sqlite")) {
   });
 
   describe(`on ${engine}, a change`, () => {
+    // Tests that run later compare the services.
+    afterEach(() =>
+      until("all services have the changes", async () => {
+        const tagsOf = (of: RunningService) =>
+          Promise.all([paths.product, paths.personalization, paths.histories].map((path) => hashTag(of, path)));
+        const [stored = [], ...served] = await Promise.all([uncached, service, replica].map(tagsOf));
+        const [, ...ofOther] = await tagsOf(otherShop);
+        return Bun.deepEquals([...served, ofOther], [stored, stored, stored.slice(1)]);
+      }),
+    );
+
     test("changes the entity tag of exactly the changed responses", async () => {
       const [other, otherSku] = ["/api/v1/products/8", "/api/v1/products/pz/A%2FB%20%C3%A9%2B"];
       const of = [paths.product, paths.personalization, other, otherSku, paths.unknownSku];

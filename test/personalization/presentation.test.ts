@@ -67,7 +67,10 @@ for (const engine of enginesOf("sqlite")) {
   describe(`on ${engine}, a presentation`, async () => {
     const url = await createStore(engine);
     const environment = { DATABASE_URL: url, BRAND: "acme" };
-    await importHere(["import", "personalization", await writeFeed(folder, `feed-${engine}`)], environment);
+    const feed = await writeFeed(folder, `feed-${engine}`);
+    const importFeed = (brand: string) =>
+      importHere(["import", "personalization", feed, "--brand", brand], environment);
+    await importFeed("acme");
     const query = async (statement: string) => {
       await using store = await connectTo(url);
       return await store.unsafe(statement);
@@ -87,7 +90,8 @@ for (const engine of enginesOf("sqlite")) {
     };
 
     test("says the same in TOML and in CSV", async () => {
-      const first = await importText(toml);
+      await importFeed("new");
+      const first = await importText(toml, "toml", "--brand", "new");
       expect(first).toMatchObject({ code: 0, stderr: "", report: { counts: 4, accepted: 4, rejected: 0 } });
       expect(first.report.presentation).toMatchObject({
         locales: ["de", "en"],
@@ -95,10 +99,10 @@ for (const engine of enginesOf("sqlite")) {
         namesWithoutCodes: { count: 0, examples: [] },
       });
       expect(first.report.presentation?.codesWithoutNames?.examples).toContain("line 1 of BLOCK (de)");
-      expect(await readStored()).toEqual(entries);
-      const second = await importText(csv, "csv");
+      expect(await readStored("new")).toEqual(entries);
+      const second = await importText(csv, "csv", "--brand", "new");
       expect(second.report.presentation?.entries).toEqual({ total: 4, added: 0, changed: 0, removed: 0 });
-      expect(await readStored()).toEqual(entries);
+      expect(await readStored("new")).toEqual(entries);
     });
 
     test("is not imported again if the file has not changed", async () => {
@@ -132,15 +136,18 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("is refused if it removes more entries than the limit allows", async () => {
-      await importText(manyStyles(40), "toml", "--force");
-      const { code, report } = await importText(manyStyles(31));
+      // Of a brand of its own: no small file may replace a large one.
+      const importMany = (count: number) => importText(manyStyles(count), "toml", "--brand", "many");
+      await importMany(40);
+      const { code, report } = await importMany(31);
       expect(code).toBe(1);
       expect(report.reason).toContain("9 of 40 entries would be removed (max_removed_share allows 20%)");
-      expect(await readStored()).toHaveLength(40);
-      expect((await importText(manyStyles(32))).code).toBe(0);
+      expect(await readStored("many")).toHaveLength(40);
+      expect((await importMany(32)).code).toBe(0);
     });
 
     test("changes nothing in a dry run", async () => {
+      await importText(manyStyles(1));
       const before = await readStored();
       expect((await importText(toml, "toml", "--dry-run", "--force")).report.counts).toBe(4);
       expect(await readStored()).toEqual(before);

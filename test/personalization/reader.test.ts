@@ -51,10 +51,10 @@ function expectedOf(sku: string) {
 for (const engine of engines) {
   describe(`on ${engine}, the reader`, async () => {
     const url = await createStore(engine);
-    const importFeed = async (name: string, brand: string, pzlines: string) => {
+    const importFeed = async (name: string, brand: string, pzlines: string, store = url) => {
       const feed = await writeFeed(folder, `${engine}-${name}`, { ...feedFiles, "pzlines.csv": pzlines });
       const args = ["import", "personalization", feed, "--brand", brand, "--force"];
-      expect(await importHere(args, { DATABASE_URL: url })).toMatchObject({ code: 0 });
+      expect(await importHere(args, { DATABASE_URL: store })).toMatchObject({ code: 0 });
     };
     await importFeed("acme", "acme", toCsv(allLines));
     // The same SKU in another brand, which must not hide that of the reader's own.
@@ -186,13 +186,18 @@ for (const engine of engines) {
     });
 
     test("follows the current generations under concurrent requests", async () => {
-      await reader.find(database, "plain");
-      await using store = await connectTo(url);
+      const changingUrl = await createStore(engine);
+      await importFeed("first", "acme", toCsv(allLines), changingUrl);
+      const changing = await openDatabase(changingUrl, "serving");
+      cleanUp(() => closeDatabase(changing));
+      const fresh = new PersonalizationReader("acme");
+      await fresh.find(changing, "plain");
+      await using store = await connectTo(changingUrl);
       await store`UPDATE generation_list SET version = 'it''s another'`;
-      const before = await Promise.all(skus.map((sku) => reader.find(database, sku)));
+      const before = await Promise.all(skus.map((sku) => fresh.find(changing, sku)));
       expect(before.map((each) => parsePersonalization(each))).toEqual(skus.map(expectedOf));
-      await importFeed("next", "acme", toCsv(linesOf("plain", 3)));
-      const after = await Promise.all(skus.map((sku) => reader.find(database, sku)));
+      await importFeed("next", "acme", toCsv(linesOf("plain", 3)), changingUrl);
+      const after = await Promise.all(skus.map((sku) => fresh.find(changing, sku)));
       expect(after.map(({ isEmpty }) => isEmpty)).toEqual(skus.map((sku) => sku !== "plain"));
     });
   });

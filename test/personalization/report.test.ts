@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
 import { writeFeed } from "../support/feed.ts";
@@ -90,8 +90,7 @@ class Model {
     return new Map([...rowsOf].map(([entity, rows]) => [entity, rows.join()]));
   }
 
-  differenceFrom(before: Model | undefined, list: List): object | null {
-    if (before === undefined) return null;
+  differenceFrom(before: Model, list: List): object {
     const [old, now] = [before.#entities(list), this.#entities(list)];
     return {
       total: now.size,
@@ -226,7 +225,12 @@ for (const engine of enginesOf("sqlite")) {
   const whole = (): Feed => stamped({ pzlines: [], pzstyles: [], pzchoices: [] });
 
   describe(`on ${engine}, the report of a personalization import`, () => {
-    let current: Model | undefined;
+    let current: Model;
+    const provide = async (of: Feed) => {
+      await reportOf(toFiles(of));
+      current = new Model(of);
+    };
+    beforeEach(() => provide(whole()));
 
     const check = async (of: Feed) => {
       const before = current;
@@ -255,7 +259,7 @@ for (const engine of enginesOf("sqlite")) {
       expect(personalization.files.map(({ list, rows }: { list: List; rows: number }) => [list, rows]).sort()).toEqual(
         listNames.map((list) => [list, of[list].length]).sort(),
       );
-      for (const sku of new Set([...model.skus, ...(before?.skus ?? [])])) {
+      for (const sku of new Set([...model.skus, ...before.skus])) {
         expect(await getPersonalization(sku)).toEqual(model.getPersonalization(sku));
       }
     };
@@ -270,6 +274,11 @@ for (const engine of enginesOf("sqlite")) {
         { numRuns: isCampaign ? 50 : 5, endOnFailure: true },
       );
     }, 600_000);
+
+    test("has no differences if it is the first of its brand", async () => {
+      const { personalization } = await reportOf(toFiles(whole()), { BRAND: "new" });
+      expect(personalization).toMatchObject({ skus: null, styles: null, choices: null });
+    });
 
     test("counts many thousand rows correctly, and the last row of a key wins", async () => {
       const many = 70_000;
@@ -295,7 +304,6 @@ for (const engine of enginesOf("sqlite")) {
         changed: 1,
         removed: 30_000,
       });
-      current = undefined;
     });
 
     test("counts a repeated row once, and the response has it in its last position", async () => {
@@ -394,7 +402,7 @@ for (const engine of enginesOf("sqlite")) {
       expect(code).toBe(0);
       const at = (name: string) => join(folder, `feed-${feeds - 1}`, name);
       expect(stdout).toContain(`${at("pzlines.csv")}: 3 rows\n`);
-      expect(stdout).toMatch(/^SKUs: 2 \(2 added, 0 changed, \d+ removed\)$/m);
+      expect(stdout).toMatch(/^SKUs: 2 \(2 added, 0 changed, 1 removed\)$/m);
       expect(stdout).toContain(`lines whose style is not defined: 1\n  ${at("pzlines.csv")}:2: "LOST"\n`);
       expect(stdout).toContain(`display sequences that are not numbers: 1\n  ${at("pzlines.csv")}:2: "x"\n`);
       expect(stdout).toContain('style_sku_status: A 1, "" 1\n');
@@ -403,6 +411,7 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("is printed to standard error if the import fails", async () => {
+      await provide({ ...whole(), pzlines: ["SKU", "MORE"].map((sku) => [sku, "STAMP", "1", "before"]) });
       const refused = toFiles({
         ...whole(),
         pzlines: [
