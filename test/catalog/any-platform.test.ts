@@ -20,38 +20,45 @@ const log = pino({ level: "silent" });
 describe.each([
   ["with bulk reads", true],
   ["without bulk reads", false],
-])("the catalog of a platform of product files, %s", async (_, hasBulk) => {
-  const path = join(await temporaryFolder(), "products.ndjson");
-  const write = (titles: Readonly<Record<number, string>>) => {
-    const products = Object.entries(titles).map(([id, title]) => toProduct(Number(id), { title }));
-    return writeFile(path, products.map(toJson).join("\n"));
-  };
-  const platform = createFilePlatform(path, { hasBulk });
-  const database = await openDatabase(await createStore("sqlite"));
-  afterAll(() => closeDatabase(database));
+])("the catalog of a platform of product files, %s", (_, hasBulk) => {
+  /** Creates a platform with three products, and an empty store. */
+  const createCatalog = async () => {
+    const path = join(await temporaryFolder(), "products.ndjson");
+    const write = (titles: Readonly<Record<number, string>>) => {
+      const products = Object.entries(titles).map(([id, title]) => toProduct(Number(id), { title }));
+      return writeFile(path, products.map(toJson).join("\n"));
+    };
+    await write({ 1: "One", 2: "Two", 3: "Three" });
+    const platform = createFilePlatform(path, { hasBulk });
+    const database = await openDatabase(await createStore("sqlite"));
+    afterAll(() => closeDatabase(database));
 
-  const run = async (work: Work) => {
-    const reporter = new Reporter();
-    const signal = new AbortController().signal;
-    await work({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
-    return { counts: reporter.counts, notes: reporter.report.notes };
-  };
-  const sync = () => run(catalogSync(platform, 0.2));
-  const reconcile = () => run(catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
-  const storedTitle = async (id: bigint) => {
-    const found = await findProduct(database, id);
-    return found && (JSON.parse(new TextDecoder().decode(found.document)) as { title: string }).title;
+    const run = async (work: Work) => {
+      const reporter = new Reporter();
+      const signal = new AbortController().signal;
+      await work({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
+      return { counts: reporter.counts, notes: reporter.report.notes };
+    };
+    const sync = (source = platform) => run(catalogSync(source, 0.2));
+    const reconcile = () => run(catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
+    const storedTitle = async (id: bigint) => {
+      const found = await findProduct(database, id);
+      return found && (JSON.parse(new TextDecoder().decode(found.document)) as { title: string }).title;
+    };
+    return { platform, database, write, sync, reconcile, storedTitle };
   };
   const fallback = hasBulk ? [] : ["the file is not read at once; reading all products page by page instead"];
 
   test("is synced", async () => {
-    await write({ 1: "One", 2: "Two", 3: "Three" });
+    const { sync, storedTitle } = await createCatalog();
     expect(await sync()).toEqual({ counts: 3, notes: [] });
     expect(await sync()).toEqual({ counts: 0, notes: [] });
     expect(await storedTitle(2n)).toBe("Two");
   });
 
   test("is reconciled, with edits that moved no timestamp, and removals", async () => {
+    const { write, sync, reconcile, storedTitle } = await createCatalog();
+    await sync();
     await write({ 1: "One", 2: "Second", 4: "Four" });
     const { counts, notes } = await reconcile();
     expect(counts).toBe(2);
@@ -60,6 +67,7 @@ describe.each([
   });
 
   test("is looked up live", async () => {
+    const { platform, database, write, storedTitle } = await createCatalog();
     await write({ 1: "One", 5: "Five" });
     const lookup = new ProductLookup({
       findStored: (id) => findProduct(database, id),
@@ -94,9 +102,11 @@ describe.each([
   });
 
   test("is not taken from another shop", async () => {
+    const { platform, sync } = await createCatalog();
+    await sync();
     const readShop = async (signal: AbortSignal) => ({ ...(await platform.readShop(signal)), id: "other" });
     const other = { ...platform, readShop };
-    await expect(run(catalogSync(other, 0.2))).rejects.toThrow(
+    await expect(sync(other)).rejects.toThrow(
       "the platform answers as shop other, but the stored products are from shop files: nothing was changed; " +
         'check the product file, or change the shop on purpose with "pds platform shop"',
     );

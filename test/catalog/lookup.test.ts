@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { productAnswerSchema } from "../../src/model/schemas/product.ts";
 import { createStore, type Environment, enginesOf, pds, type RunningService, serve } from "../support/pds.ts";
 import {
@@ -72,12 +72,6 @@ const agingEnvironment = environmentOf(
   }),
 );
 const aging = await start({ ...agingEnvironment, DATABASE_URL: agingStore, PRODUCT_MAX_AGE: "0" });
-
-const accessPlatform = startPlatform({ products: 5 });
-const accessStore = await createStore("sqlite");
-
-const budgetPlatform = startPlatform({ products: 5 });
-const budgetStore = await createStore("sqlite");
 
 for (const engine of enginesOf("sqlite")) {
   const platform = startPlatform({ products: 10, specials: ["hugeId", "hostile", "manyMetafields"] });
@@ -253,11 +247,11 @@ describe("a platform", () => {
   });
 
   test("that rejects the token causes a 503 and a log line without the token", async () => {
-    const platform = accessPlatform;
+    const platform = startPlatform({ products: 5 });
     await using service = await serve({
       ...environmentOf(platform),
       SHOPIFY_ACCESS_TOKEN: "shpat_wrong-0123456789",
-      DATABASE_URL: accessStore,
+      DATABASE_URL: await createStore("sqlite"),
     });
     const [id = ""] = platform.catalog.ids(0, 1);
     const response = await service.get(path(id), { headers: { "X-Request-Id": "request-1" } });
@@ -276,13 +270,13 @@ describe("a platform", () => {
   });
 
   test("that uses client credentials instead of a token is read with them", async () => {
-    const platform = accessPlatform;
+    const platform = startPlatform({ products: 5 });
     await using service = await serve({
       ...environmentOf(platform),
       SHOPIFY_ACCESS_TOKEN: undefined,
       SHOPIFY_CLIENT_ID: "stand-in-client",
       SHOPIFY_CLIENT_SECRET: "stand-in-secret",
-      DATABASE_URL: accessStore,
+      DATABASE_URL: await createStore("sqlite"),
     });
     const ids = platform.catalog.ids(0, 5);
     const responses = await Promise.all(ids.map((id) => service.get(path(id))));
@@ -298,19 +292,17 @@ describe("a platform", () => {
   });
 });
 
-describe("the lookup budget", () => {
+describe("the lookup budget", async () => {
+  const platform = startPlatform({ products: 5 });
+  const environment = { ...environmentOf(platform), DATABASE_URL: await createStore("sqlite") };
+  const [known = ""] = platform.catalog.ids(0, 1);
+  beforeAll(async () => {
+    await using service = await serve(environment);
+    expect((await service.get(path(known))).status).toBe(200);
+  });
+
   test("causes a 503 when it is used up, while known products are served", async () => {
-    const platform = budgetPlatform;
-    const [known = ""] = platform.catalog.ids(0, 1);
-    {
-      await using first = await serve({ ...environmentOf(platform), DATABASE_URL: budgetStore });
-      expect((await first.get(path(known))).status).toBe(200);
-    }
-    await using service = await serve({
-      ...environmentOf(platform),
-      LOOKUPS_PER_MINUTE: "5",
-      DATABASE_URL: budgetStore,
-    });
+    await using service = await serve({ ...environment, LOOKUPS_PER_MINUTE: "5" });
     platform.counters.reset();
     const begun = performance.now();
     const statuses: number[] = [];
@@ -331,17 +323,10 @@ describe("the lookup budget", () => {
   });
 
   test("of zero never reaches the platform", async () => {
-    const platform = budgetPlatform;
     platform.counters.reset();
-    await using service = await serve({
-      ...environmentOf(platform),
-      LOOKUPS_PER_MINUTE: "0",
-      DATABASE_URL: budgetStore,
-      PRODUCT_MAX_AGE: "0",
-    });
+    await using service = await serve({ ...environment, LOOKUPS_PER_MINUTE: "0", PRODUCT_MAX_AGE: "0" });
     await expectFailure(await service.get(path("7")), "7", 503);
     expect((await service.get(path("handle/unknown"))).status).toBe(503);
-    const [known = ""] = platform.catalog.ids(0, 1);
     expect((await service.get(path(known))).status).toBe(200);
     expect(countPlatformRequests(platform)).toBe(0);
   });

@@ -71,12 +71,7 @@ async function stored({ database }: World, id: string): Promise<Product> {
 }
 
 for (const engine of enginesOf("sqlite")) {
-  describe(`on ${engine}, an optional field that is refused`, async () => {
-    const world = await createWorld(engine, 6);
-    const { standIn, ids } = world;
-    const [first = "", second = ""] = ids;
-    await sync(world);
-    const before = await stored(world, first);
+  describe(`on ${engine}, an optional field that is refused`, () => {
     const isKept = ({ tags, body_html, variants, metafields, images }: Product) => ({
       tags,
       body_html,
@@ -88,9 +83,18 @@ for (const engine of enginesOf("sqlite")) {
       denied: ["Product.tags", "ProductVariant.barcode", "ProductVariant.metafields", "Image.altText"],
       removed: ["Product.descriptionHtml", "InventoryItem.measurement", "Metafield.description"],
     };
+    /** Syncs products whose optional fields are refused from then on. */
+    const createRefusal = async () => {
+      const world = await createWorld(engine, 6);
+      await sync(world);
+      const [first = "", second = ""] = world.ids;
+      const before = await stored(world, first);
+      world.standIn.fields.change(refusals);
+      return { world, standIn: world.standIn, first, second, before };
+    };
 
     test("keeps its last stored value, in a sync", async () => {
-      standIn.fields.change(refusals);
+      const { world, standIn, first, second, before } = await createRefusal();
       const changes = { title: "Edited", tags: ["other"], descriptionHtml: "other" };
       standIn.catalog.touch(first, { product: changes, variants: { 1: { barcode: "other" } } });
       standIn.catalog.touch(second, { product: { title: "Also edited" } });
@@ -107,6 +111,7 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("keeps its last stored value, in a read after a delivery", async () => {
+      const { world, standIn, first, before } = await createRefusal();
       standIn.catalog.touch(first, { product: { title: "Delivered", tags: ["delivered"] } });
       await readDelivered(world, first);
       const after = await stored(world, first);
@@ -114,7 +119,8 @@ for (const engine of enginesOf("sqlite")) {
       expect(isKept(after)).toEqual(isKept(before));
     });
 
-    test("keeps its last stored value, in a comparison of the catalog", async () => {
+    test("keeps its last stored value, in a comparison of the catalog, and is read again once it is granted", async () => {
+      const { world, standIn, first, before } = await createRefusal();
       standIn.catalog.touch(first, { product: { title: "Edited again", tags: ["third"] } }, { keepUpdatedAt: true });
       const added = standIn.catalog.add({ product: { title: "New", tags: ["new"] } });
       const { notes, error } = await reconcile(world);
@@ -125,12 +131,9 @@ for (const engine of enginesOf("sqlite")) {
       expect(after.title).toBe("Edited again");
       expect(isKept(after)).toEqual(isKept(before));
       expect(await stored(world, added)).toMatchObject({ title: "New", tags: "", body_html: "" });
-    });
 
-    test("is read again once it is granted", async () => {
       standIn.fields.change({});
-      const { notes } = await reconcile(world);
-      expect(notes).toEqual([]);
+      expect((await reconcile(world)).notes).toEqual([]);
       expect((await stored(world, first)).tags).toBe("third");
     });
   });
@@ -165,19 +168,26 @@ for (const engine of enginesOf("sqlite")) {
     });
   });
 
-  describe(`on ${engine}, a product that cannot be converted`, async () => {
-    const world = await createWorld(engine, 120);
-    const { standIn, database, ids } = world;
-    const [bad = "", good = ""] = ids;
-    const reason = expect.stringMatching(new RegExp(`^warning: product ${bad} cannot be converted: .+`));
-    standIn.catalog.touch(bad, { product: { publishedAt: "yesterday" } });
+  describe(`on ${engine}, a product that cannot be converted`, () => {
+    const fine = { product: { publishedAt: "2026-01-01T00:00:00Z", title: "Fine" } };
+    const createBad = async (products: number) => {
+      const world = await createWorld(engine, products);
+      const { standIn, database, ids } = world;
+      const [bad = "", good = ""] = ids;
+      const reason = expect.stringMatching(new RegExp(`^warning: product ${bad} cannot be converted: .+`));
+      const spoil = () => standIn.catalog.touch(bad, { product: { publishedAt: "yesterday", title: "Bad" } });
+      spoil();
+      return { world, standIn, database, bad, good, reason, spoil };
+    };
 
     test("is named, and the others are stored, in a sync", async () => {
+      const { world, reason } = await createBad(120);
       const { counts, notes, error } = await sync(world);
       expect({ counts, notes, error }).toEqual({ counts: 119, notes: [reason], error: undefined });
     });
 
     test.each(["in bulk", "page by page"])("is named, and the others are stored, %s", async (how) => {
+      const { world, standIn, database, bad, good, reason } = await createBad(120);
       if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
       standIn.catalog.touch(good, { product: { title: how } });
       const { notes, error } = await reconcile(world);
@@ -188,15 +198,19 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("keeps being served as it was", async () => {
-      standIn.catalog.touch(bad, { product: { publishedAt: "2026-01-01T00:00:00Z", title: "Fine" } });
+      const { world, standIn, database, bad, reason, spoil } = await createBad(6);
+      await sync(world);
+      standIn.catalog.touch(bad, fine);
       expect((await sync(world)).notes).toEqual([]);
-      standIn.catalog.touch(bad, { product: { publishedAt: "yesterday", title: "Bad" } });
+      spoil();
       expect((await sync(world)).notes).toEqual([reason]);
       expect((await stored(world, bad)).title).toBe("Fine");
       expect(await findProduct(database, BigInt(bad))).toMatchObject({ checkedAt: null });
     });
 
     test("is not read again by a sync until something newer is known of it", async () => {
+      const { world, standIn, bad } = await createBad(6);
+      await sync(world);
       const reads = async () => {
         standIn.counters.reset();
         expect((await sync(world)).error).toBeUndefined();
@@ -215,18 +229,22 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("is stored by a comparison, which reads it in any case", async () => {
-      const changes = { product: { publishedAt: "2026-01-01T00:00:00Z", title: "Good again" } };
-      standIn.catalog.touch(bad, changes, { keepUpdatedAt: true });
-      await reconcile(world);
-      expect((await stored(world, bad)).title).toBe("Good again");
-      expect((await findProduct(database, BigInt(bad)))?.checkedAt).toBeString();
-      standIn.catalog.touch(bad, { product: { publishedAt: "yesterday" } });
+      const { world, standIn, database, bad } = await createBad(6);
       await sync(world);
+      standIn.catalog.touch(bad, fine, { keepUpdatedAt: true });
+      await reconcile(world);
+      expect((await stored(world, bad)).title).toBe("Fine");
+      expect((await findProduct(database, BigInt(bad)))?.checkedAt).toBeString();
     });
 
     test("is not read again and again after a delivery", async () => {
+      const { world, standIn, database, bad, spoil } = await createBad(6);
+      standIn.catalog.touch(bad, fine);
+      await sync(world);
+      spoil();
+      await sync(world);
       expect(await readDelivered(world, bad)).toBe("settled");
-      expect((await stored(world, bad)).title).toBe("Good again");
+      expect((await stored(world, bad)).title).toBe("Fine");
       expect(await findProduct(database, BigInt(bad))).toMatchObject({ checkedAt: null });
       expect(await listUnsettledProducts(database)).toEqual([]);
       await noteDelivery(database, [{ id: BigInt(bad) }]);

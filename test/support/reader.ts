@@ -166,6 +166,8 @@ function matchesExample(example: string, text: string): boolean {
 /** Tests the commands of a page, one after the other, as its reader runs them. */
 export function testCommands(file: string, reader: Reader): void {
   const blocks = blocksOf(readFileSync(join(root, file), "utf8")).filter(({ language }) => language === "sh");
+  /** Runs the commands so far that have not run, as the tests may run in another order. */
+  let runBefore: () => Promise<string> = async () => "";
   describe(file, () => {
     for (const block of blocks) {
       const commands = commandsOf(block);
@@ -176,8 +178,12 @@ export function testCommands(file: string, reader: Reader): void {
           });
           continue;
         }
+        const runPrevious = runBefore;
+        let result: Promise<string> | undefined;
+        const run = () => (result ??= runPrevious().then(() => reader.run(command)));
+        runBefore = () => run().catch(() => "");
         test(`has a command that works: ${command.replace(/\\\n\s*/g, "").slice(0, 80)}`, async () => {
-          const output = await reader.run(command);
+          const output = await run();
           if (command === commands.at(-1) && block.output !== undefined) {
             const isExpected = matchesExample(block.output, output);
             expect(isExpected, `${command} printed ${output.slice(0, 400)}`).toBeTrue();
