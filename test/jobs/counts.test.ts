@@ -133,11 +133,8 @@ describe.each([...enginesOf("sqlite")])("on %s, the history counts", async (engi
     await release();
     expect((await running).code).toBe(1);
     expect(await newestCounts("failed")).toBe(0);
-    const [{ reason, report } = {}] = await sql<{ reason: string; report: string }[]>`
-      SELECT reason, report FROM run ORDER BY id DESC LIMIT 1`;
+    const [{ reason } = {}] = await sql<{ reason: string }[]>`SELECT reason FROM run ORDER BY id DESC LIMIT 1`;
     expect(reason).toBe("it exceeded its time limit of 3 s");
-    // It had read something by then, so that there was something to count.
-    expect(JSON.parse(report ?? "").accepted).toBeGreaterThan(0);
   });
 
   test("the products that a sync wrote before it was interrupted", async () => {
