@@ -66,8 +66,6 @@ export interface ListenerContext {
   readonly isPrivate: boolean;
   /** Caching fields of responses with status 400 and 404. */
   readonly notFoundCaching: HeaderFields;
-  /** A response that was last known to be current so long ago has an `Age`. */
-  readonly agedAfterMs: number;
   /** Undefined without a CDN. */
   readonly cdnGuard: CdnGuard | undefined;
 }
@@ -209,12 +207,12 @@ export class Endpoint {
   /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
     const { method, startedMs, isLast, rateLimitHeaders, cacheStatus, asOfMs } = state;
-    const { lifecycle, sendsTiming, isPrivate, agedAfterMs, cdnGuard } = this.#context;
+    const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
     const nowMs = performance.now();
     const seconds = (nowMs - startedMs) / 1000;
     this.#counter.count(method, status, seconds);
     // As late as possible: the process may have been frozen since the request arrived.
-    const age = asOfMs === undefined ? undefined : toAge(nowMs - asOfMs, agedAfterMs);
+    const age = asOfMs === undefined ? undefined : toAge(nowMs - asOfMs);
     if (age !== undefined) response.headers.set("Age", age);
     const isOld = nowMs - (asOfMs ?? state.verifiedAtMs) >= verifiedForMs;
     if (cdnGuard !== undefined && (state.isOutdated || isOld)) {

@@ -14,7 +14,7 @@ import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
-import { type Cdn, cdns, gatherMs } from "../model/cdn.ts";
+import { type Cdn, cdns } from "../model/cdn.ts";
 import { operations } from "../operations/index.ts";
 import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
@@ -23,9 +23,6 @@ import { type Connections, reconnectReads } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
-
-/** How long a response may be on its way to a cache in which what changes is purged. */
-const deliveryMs = 10;
 
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
@@ -132,7 +129,6 @@ export async function startRequestHandling(
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
       notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),
-      agedAfterMs: cdn?.removesAge ? gatherMs - deliveryMs : verifiedForMs,
       cdnGuard: cdn && { field: cdn.cacheField, noStore: cdnNoStore, verifiedAtMs: () => invalidator.verifiedAtMs },
     }),
   };
