@@ -30,20 +30,20 @@ const environmentOf = (port: number, folder: string): Environment => ({
   DRAIN_SECONDS: "1",
 });
 
-/** A process that takes over the port of another, each with these arguments. */
-const takeover = (name: string, ...args: string[]): Server => ({
-  name,
+/** A process that takes over the port of another. */
+const takeover: Server = {
+  name: "this service, by `REUSE_PORT`",
   start: async (port, folder) => {
     const environment = { ...environmentOf(port, folder), REUSE_PORT: "on" };
-    let { child: current } = await startService(environment, ...args);
+    let { child: current } = await startService(environment);
     const replace = async () => {
-      const next = await startService(environment, ...args);
+      const next = await startService(environment);
       await stopProcess(current);
       current = next.child;
     };
     return { replace, stop: () => stopProcess(current) };
   },
-});
+};
 
 /** A server that replaces its workers on a signal, and leaves the old ones until they are done. */
 const reloading = (name: string, signal: NodeJS.Signals, configure: (port: number, folder: string) => string) => ({
@@ -63,19 +63,7 @@ const reloading = (name: string, signal: NodeJS.Signals, configure: (port: numbe
 });
 
 const servers: readonly Server[] = [
-  takeover("this service, by `REUSE_PORT`"),
-  takeover("this service with 2 workers, by `REUSE_PORT`", "--workers", "2"),
-  {
-    name: "this service with 2 workers, by SIGUSR2",
-    start: async (port, folder) => {
-      const { child } = await startService(environmentOf(port, folder), "--workers", "2");
-      const replace = async () => {
-        child.kill("SIGUSR2");
-        await Bun.sleep(5000);
-      };
-      return { replace, stop: () => stopProcess(child) };
-    },
-  },
+  takeover,
   reloading("nginx", "SIGHUP", (port, folder) => {
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     const paths = temporary.map((name) => `${name}_temp_path ${join(folder, name)};`).join(" ");

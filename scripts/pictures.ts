@@ -136,11 +136,6 @@ const personalizedInGerman = async (page: Page) => {
   await options.getByRole("radio", { name: "Schreibschrift" }).check();
 };
 
-/** The replica reports right after the start. */
-const reported = async (page: Page) => {
-  while ((await page.locator("tbody tr").count()) === 0) await page.reload();
-};
-
 const picturesOf = (url: string, admin: string): readonly Picture[] => [
   { name: "console-overview", address: `${admin}/`, height: 1000 },
   { name: "console-overview-dark", address: `${admin}/`, isDark: true, width: 390 },
@@ -148,8 +143,6 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
   { name: "console-product", address: `${admin}/products/6781249159168` },
   { name: "console-personalization", address: `${admin}/personalization?sku=1812234`, prepare: personalized },
   { name: "console-difference", address: `${admin}/personalization/difference?style=ENGBLK1`, isDark: true },
-  { name: "console-replicas", address: `${admin}/replicas`, height: 560, prepare: reported },
-  { name: "console-replicas-dark", address: `${admin}/replicas`, isDark: true, width: 390, prepare: reported },
   { name: "console-runs", address: `${admin}/runs?job=catalog-import`, height: 1000 },
   { name: "console-products", address: `${admin}/products?status=active&q=gl`, isDark: true, width: 390 },
   { name: "console-styles", address: `${admin}/personalization`, height: 1000 },

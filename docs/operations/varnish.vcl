@@ -4,7 +4,6 @@ vcl 4.1;
 # Needs varnish-modules. docs/how-to/purge-a-cdn.md describes the service's side.
 
 import std;
-import var;
 import xkey;
 
 # The replicas, and the machines that may purge: edit that file.
@@ -15,11 +14,6 @@ sub vcl_recv {
         if (client.ip !~ purgers) {
             return (synth(405, "Not allowed"));
         }
-        # All changes before a time that this server has told have been purged here.
-        if (req.http.xkey-current) {
-            var.global_set("current", req.http.xkey-current);
-            return (synth(200, "0 purged at " + std.time2real(now, 0.0)));
-        }
         if (req.http.xkey-softpurge) {
             return (synth(200, xkey.softpurge(req.http.xkey-softpurge) + " purged"));
         }
@@ -28,7 +22,6 @@ sub vcl_recv {
     # Only this server may set it.
     unset req.http.xkey-purge;
     unset req.http.xkey-softpurge;
-    unset req.http.xkey-current;
     # The service reads neither. Varnish would pass such requests on, uncached.
     unset req.http.Cookie;
     unset req.http.Authorization;
@@ -72,15 +65,6 @@ sub vcl_backend_response {
         if (beresp.http.Surrogate-Control ~ "stale-if-error=[0-9]+") {
             set beresp.grace = std.duration(regsub(beresp.http.Surrogate-Control, "^.*stale-if-error=([0-9]+).*$", "\1") + "s", 0s);
         }
-        # The replica was held up, so it may have missed a change that has been purged already. A 304
-        # has the fields of the response before it.
-        unset beresp.http.xkey-aged;
-        if (beresp.http.Age) {
-            set beresp.http.xkey-aged = "yes";
-            if (beresp.ttl > 10s) {
-                set beresp.ttl = 10s;
-            }
-        }
     }
 }
 
@@ -97,15 +81,6 @@ sub vcl_backend_error {
 }
 
 sub vcl_deliver {
-    # What changes is purged, so a response here is as current as one from the service, as long as the
-    # service confirms it. With its age, which may exceed max-age by far, browsers would not keep it.
-    if (obj.ttl > 0s && resp.http.Surrogate-Control !~ "no-store" && resp.http.xkey ~ "^(product|personalization) "
-        && !resp.http.xkey-aged
-        && std.real(var.global_get("current"), 0.0) > std.time2real(now, 0.0) - 1.0
-        && std.real(var.global_get("current"), 0.0) <= std.time2real(now, 0.0)) {
-        unset resp.http.Age;
-    }
     unset resp.http.Surrogate-Control;
     unset resp.http.xkey;
-    unset resp.http.xkey-aged;
 }

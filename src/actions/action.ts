@@ -11,7 +11,7 @@ export interface ActionContext {
   readonly database: Database;
   readonly writer: Database;
   /** The configured jobs. */
-  readonly jobs: () => readonly PlannedJob[];
+  readonly jobs: readonly PlannedJob[];
   /** Starts a run of a job. @returns its id */
   readonly startRun: (job: PlannedJob, isForced: boolean) => Promise<number>;
   readonly dryRun: (job: PlannedJob) => Promise<DryRun>;

@@ -123,7 +123,7 @@ export const removeBrand: Action = async (context, parameters) => {
   const { stored, current } = await listStored(context, brand);
   requireFrom(parameters, "generation", brand, current);
   const presentations = await listPresentations(database, brand);
-  const isConfigured = jobs().some((job) => job.brand === brand && jobsOfBrands.some((name) => name === job.name));
+  const isConfigured = jobs.some((job) => job.brand === brand && jobsOfBrands.some((name) => name === job.name));
   return {
     title: `Remove ${brand}`,
     facts: [

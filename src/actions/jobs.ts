@@ -7,7 +7,7 @@ import { type Action, type ActionContext, requireParameter } from "./action.ts";
 
 /** @throws ServiceError `conflict` */
 export function findJob({ jobs }: ActionContext, name: string, brand: string): PlannedJob {
-  const job = jobs().find((each) => each.name === name && each.brand === brand);
+  const job = jobs.find((each) => each.name === name && each.brand === brand);
   if (job !== undefined) return job;
   throw new ServiceError("conflict", `The job ${name} is not configured here for ${brand}.`);
 }

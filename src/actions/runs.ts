@@ -133,7 +133,7 @@ interface Retriable {
 async function findRetriable(context: ActionContext, filter: RunFilter): Promise<Retriable[]> {
   const { database } = context;
   const kinds = await listRunKinds(database);
-  const checked = context.jobs().map(async (job) => {
+  const checked = context.jobs.map(async (job) => {
     const own = kinds.filter((kind) => kind.job === job.name && kind.brand === job.brand);
     const [last, current] = await Promise.all([
       findLastRun(database, job.name, job.brand),

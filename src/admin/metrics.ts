@@ -1,4 +1,4 @@
-import type { Metric, MetricObject } from "prom-client";
+import type { Metric, Registry } from "prom-client";
 import packageJson from "../../package.json" with { type: "json" };
 import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
@@ -7,7 +7,6 @@ import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
-import type { ConnectionLimiter } from "../http/connection-limiter.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
@@ -22,15 +21,11 @@ export interface ProcessMeters {
   readonly requests: RequestCounter;
   readonly cache: ResponseCache;
   readonly limiters: readonly ConcurrencyLimiter[];
-  readonly connectionLimiter: ConnectionLimiter;
   readonly isStoreUnreachable: () => boolean;
-  /** Undefined when all reads go to the primary. */
   /** Undefined when the platform does not notify this service. */
   readonly deliveries: DeliveryCounter | undefined;
   /** Undefined when this process does not purge a CDN. */
   readonly purges: PurgeCounter | undefined;
-  /** False for a supervisor, which only starts the workers that serve. */
-  readonly isServing: boolean;
 }
 
 /** Reads the store, which is the same for all processes, as far as it responds in time. */
@@ -52,23 +47,13 @@ export interface StoreReadings {
   readonly purge: Reading<PurgeStatus[]> | undefined;
 }
 
-/** Serializable, so that a supervisor can aggregate the metrics of its workers. */
-export type ProcessMetrics = MetricObject[];
-
 /** Loaded on demand: it would take a third of the startup time. */
 const loadLibrary = () => import("prom-client");
 
-/**
- * `GET /metrics` in Prometheus' text format: metrics from the store, and the sum of all processes.
- * @param processes collects the metrics of every process
- */
-export function getMetrics(store: StoreReader, processes: () => Promise<ProcessMetrics[]>): Handler {
+/** `GET /metrics` in Prometheus' text format: metrics from the store, and those of this process. */
+export function getMetrics(store: StoreReader, meters: ProcessMeters): Handler {
   return async () => {
-    const [{ AggregatorRegistry, Gauge, Registry }, own, readings] = await Promise.all([
-      loadLibrary(),
-      processes(),
-      store.readAll(),
-    ]);
+    const [{ Counter, Gauge, Registry }, readings] = await Promise.all([loadLibrary(), store.readAll()]);
     const registry = new Registry();
     const gauge = (name: string, help: string, labelNames: string[], samples: Samples) => {
       const metric = new Gauge({ name, help, labelNames, registers: [registry] });
@@ -107,7 +92,8 @@ export function getMetrics(store: StoreReader, processes: () => Promise<ProcessM
     for (const [name, help, labels, samples] of purge?.value ? describePurge(purge.value) : []) {
       gauge(`pds_purge_${name}`, help, labels, samples);
     }
-    const body = await Registry.merge([registry, AggregatorRegistry.aggregate(own)]).metrics();
+    measureProcess(meters, registry, { Counter, Gauge });
+    const body = await registry.metrics();
     return prepareResponse({ type: registry.contentType, body, headers: noStore });
   };
 }
@@ -217,15 +203,15 @@ const durationS = ({ startedAt, finishedAt }: { readonly startedAt: string; read
 
 const toSeconds = (instant: string | null) => (instant === null ? undefined : Date.parse(instant) / 1000);
 
-/** Collects the metrics of this process. */
-export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetrics> {
-  const { Counter, Gauge, Registry } = await loadLibrary();
-  const registry = new Registry();
+type Types = Pick<typeof import("prom-client"), "Counter" | "Gauge">;
+
+/** Adds the metrics of this process. */
+function measureProcess(meters: ProcessMeters, registry: Registry, { Counter, Gauge }: Types): void {
   const add =
     (type: typeof Counter | typeof Gauge): AddMetric =>
-    (name, help, labels, samples, aggregator = "sum") => {
+    (name, help, labels, samples) => {
       const labelNames = labels === "" ? [] : labels.split(" ");
-      const metric = new type({ name: `pds_${name}`, help, labelNames, registers: [registry], aggregator });
+      const metric = new type({ name: `pds_${name}`, help, labelNames, registers: [registry] });
       for (const [value, labels = {}] of samples) metric.inc(labels, value);
     };
   const [counter, gauge] = [add(Counter), add(Gauge)];
@@ -233,29 +219,16 @@ export async function measureProcess(meters: ProcessMeters): Promise<ProcessMetr
 
   addCacheMetrics(meters.cache, counter, gauge);
   addLimiterMetrics(meters.limiters, counter, gauge);
-  const { closed } = meters.connectionLimiter;
-  counter("connections_closed_total", "Connections closed because of `CONNECTION_LIMIT`.", "", [[closed]]);
   if (meters.deliveries !== undefined) addDeliveryMetrics(meters.deliveries, counter);
   if (meters.purges !== undefined) addPurgeMetrics(meters.purges, counter);
-  gauge("store_unreachable", "Processes that cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
+  gauge("store_unreachable", "1 if this process cannot reach the store.", "", [[Number(meters.isStoreUnreachable())]]);
   const { user, system } = process.cpuUsage();
   counter("process_cpu_seconds_total", "CPU time.", "", [[(user + system) / 1e6]]);
   gauge("process_resident_memory_bytes", "Resident memory.", "", [[process.memoryUsage.rss()]]);
-  gauge("processes", "Processes that serve requests.", "", [[Number(meters.isServing)]]);
-  return await registry.getMetricsAsJSON();
 }
 
-/**
- * Adds a metric; `labels` are separated by spaces.
- * @param aggregator how a supervisor combines those of its workers; `sum` by default
- */
-export type AddMetric = (
-  name: string,
-  help: string,
-  labels: string,
-  samples: Samples,
-  aggregator?: "sum" | "max",
-) => void;
+/** Adds a metric; `labels` are separated by spaces. */
+export type AddMetric = (name: string, help: string, labels: string, samples: Samples) => void;
 
 function addDeliveryMetrics(deliveries: DeliveryCounter, counter: AddMetric): void {
   counter(

@@ -17,10 +17,10 @@ export interface SessionStore {
 /** The sessions of operators who signed in. Their ids are only in the cookies of browsers. */
 export class Sessions {
   readonly #store: SessionStore;
-  readonly #tokens: () => readonly OperatorToken[];
+  readonly #tokens: readonly OperatorToken[];
 
-  /** @param tokens those that are valid at the moment; a session ends with its token */
-  constructor(store: SessionStore, tokens: () => readonly OperatorToken[]) {
+  /** @param tokens those that are valid; a session ends with its token */
+  constructor(store: SessionStore, tokens: readonly OperatorToken[]) {
     this.#store = store;
     this.#tokens = tokens;
   }
@@ -33,7 +33,7 @@ export class Sessions {
 
   async #find(id: string): Promise<Viewer | undefined> {
     const session = await findSession(this.#store.reader, keyOf(id));
-    const token = this.#tokens().find(({ name }) => name === session?.operator);
+    const token = this.#tokens.find(({ name }) => name === session?.operator);
     if (session === undefined || token === undefined || session.proof !== proofOf(id, token)) return undefined;
     return { operator: token.name, role: token.role, formToken: formTokenOf(id) };
   }

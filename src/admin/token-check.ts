@@ -9,26 +9,20 @@ const maxSignIns = 30;
 
 /** Finds the operator of a token, and locks networks out that try wrong ones. */
 export class TokenCheck {
-  readonly #tokens: () => readonly OperatorToken[];
+  readonly #tokens: readonly OperatorToken[];
   readonly #onWrong: (network: string) => void;
   readonly #wrong = new RateLimiter(maxWrongTokens);
   readonly #right = new RateLimiter(maxSignIns);
-  #isNeeded: boolean;
 
-  /**
-   * @param tokens those that are valid at the moment
-   * @param onWrong called for each wrong token
-   */
-  constructor(tokens: () => readonly OperatorToken[], onWrong: (network: string) => void) {
+  /** @param onWrong called for each wrong token */
+  constructor(tokens: readonly OperatorToken[], onWrong: (network: string) => void) {
     this.#tokens = tokens;
     this.#onWrong = onWrong;
-    this.#isNeeded = tokens().length > 0;
   }
 
-  /** Whether the listener needs a token at all. When its last token is withdrawn, it does not open. */
+  /** Whether the listener needs a token at all. */
   get isNeeded(): boolean {
-    this.#isNeeded ||= this.#tokens().length > 0;
-    return this.#isNeeded;
+    return this.#tokens.length > 0;
   }
 
   /**
@@ -49,7 +43,7 @@ export class TokenCheck {
    */
   find(token: string, network: string): OperatorToken | undefined {
     const digest = Buffer.from(sha256(token));
-    const known = token === "" ? [] : this.#tokens();
+    const known = token === "" ? [] : this.#tokens;
     // Compares with each in constant time: how long it takes says nothing about any of them.
     const [found] = known.filter((each) => crypto.timingSafeEqual(digest, Buffer.from(each.sha256)));
     if (found !== undefined && generatedToken.test(token)) return found;

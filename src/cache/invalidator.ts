@@ -46,12 +46,6 @@ export interface CacheInvalidatorOptions {
   readonly onLost: () => void;
 }
 
-/** When the store could not be reached, by `performance.now()`. */
-export interface Outage {
-  readonly beganMs: number;
-  readonly endedMs: number;
-}
-
 /**
  * Polls the store's change log and removes changed entries from the cache, whichever process made
  * the change.
@@ -64,7 +58,6 @@ export class CacheInvalidator {
   #history = "";
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
-  #outage: Outage | undefined;
 
   /** By `performance.now()`: when the cache was last verified against the change log. */
   get verifiedAtMs(): number {
@@ -73,16 +66,6 @@ export class CacheInvalidator {
 
   get isStoreUnreachable(): boolean {
     return this.#isStoreUnreachable;
-  }
-
-  /** Number of the last change that was applied to the cache. */
-  get lastChange(): number {
-    return this.#lastChange.number;
-  }
-
-  /** The last time that the store could not be reached, and can be again; undefined if there was none. */
-  get outage(): Outage | undefined {
-    return this.#outage;
   }
 
   /**
@@ -102,10 +85,7 @@ export class CacheInvalidator {
       const startedMs = performance.now();
       const problem = await this.#pollWithTimeout(options);
       if (signal.aborted) return;
-      if (problem === undefined) {
-        if (this.#isStoreUnreachable) this.#outage = { beganMs: this.#verifiedAtMs, endedMs: startedMs };
-        this.#verifiedAtMs = startedMs;
-      }
+      if (problem === undefined) this.#verifiedAtMs = startedMs;
       // A connection that ends, or a restart, is not yet a loss: other requests may succeed.
       const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
       if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)

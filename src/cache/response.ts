@@ -173,6 +173,6 @@ export function prepareResponse({ type, headers, asOfMs, ...parts }: ResponsePar
 }
 
 /** The value of `Age`; undefined for a response that counts as current. */
-export function toAge(ageMs: number, agedAfterMs = verifiedForMs): string | undefined {
-  return ageMs < agedAfterMs ? undefined : `${Math.max(1, Math.floor(ageMs / 1000))}`;
+export function toAge(ageMs: number): string | undefined {
+  return ageMs < verifiedForMs ? undefined : `${Math.floor(ageMs / 1000)}`;
 }

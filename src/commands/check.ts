@@ -30,15 +30,30 @@ export async function check(values: Values): Promise<boolean> {
   const pauses = await readPauses(config, jobs);
   const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));
   const unused = listSettingsWithoutEffect(config);
+  const warnings = await listWarnings(config);
   if (values.json === true) {
     const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem ?? null }));
-    printSafeJson({ checks: results, schedules, settings_without_effect: unused });
+    printSafeJson({ checks: results, schedules, settings_without_effect: unused, warnings });
   } else {
     printTable(checks.map(({ problem, ...rest }) => ({ ...rest, result: problem ?? "ok" })));
     if (schedules.length > 0) printTable(schedules.map(toTimesRow));
-    for (const sentence of unused) printMessage(sentence);
+    for (const sentence of [...unused, ...warnings]) printMessage(sentence);
   }
   return checks.every(({ problem }) => problem === undefined);
+}
+
+/** What works, but loses something. */
+async function listWarnings({ reusePort }: Config): Promise<string[]> {
+  if (reusePort === "off" || process.platform !== "linux") return [];
+  // Missing before Linux 5.14.
+  const migrates = await Bun.file("/proc/sys/net/ipv4/tcp_migrate_req")
+    .text()
+    .catch(() => "");
+  return migrates.trim() === "1"
+    ? []
+    : [
+        "REUSE_PORT: a process that stops resets the connections that it has not accepted; set the sysctl net.ipv4.tcp_migrate_req to 1",
+      ];
 }
 
 /** With a pooler, the server is checked directly too. */

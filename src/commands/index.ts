@@ -29,18 +29,9 @@ const rollbackOptions = {
  */
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
-    usage: "[--workers N]",
+    usage: "",
     summary: "Run the service until it is stopped.",
-    options: {
-      workers: {
-        type: "string",
-        placeholder: "N",
-        sentence: "Serve from N processes that share the port, to use several cores.",
-      },
-      // Makes the process one of those N.
-      worker: { type: "boolean" },
-    },
-    run: async (_, values) => (await import("./serve.ts")).serve(values),
+    run: async () => (await import("./serve.ts")).serve(),
   },
   "import products": {
     usage: "FILE… [--brand TEXT] [--dry-run] [--force] [--json]",

@@ -66,7 +66,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
     const id = await claim(database, job, config.leaseSeconds);
     const monitors = new Monitors(log, listSecrets(config), createFetch(config));
     const { signal } = onSignal();
-    const context = { database, monitors, config, signal, supervised: new Set<number>() };
+    const context = { database, monitors, config, signal };
     let status = 0;
     const run = await supervise(job, id, context, {
       arguments: ["json", "force"].flatMap((option) => (values[option] === true ? [`--${option}`] : [])),
@@ -92,8 +92,6 @@ function requireImport({ name, isImport }: Job, values: Values): void {
 
 /** Does the work of a run that the parent process has claimed, or of a dry run. Stops if the parent exits. */
 export async function runClaimed(name: string, values: Values): Promise<boolean> {
-  // Signals for the service may be sent to its whole process group.
-  for (const name of ["SIGHUP", "SIGUSR2"]) process.on(name, () => {});
   const parent = readParent();
   // The parent's settings, since the file may have changed and need not even be valid.
   const config = (await parent.config) ?? readConfig(process.env);

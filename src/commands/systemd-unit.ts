@@ -26,8 +26,7 @@ StartLimitIntervalSec=0
 [Service]
 Type=exec
 ExecStart=${toCommand([...program, "serve"])}
-ExecReload=/bin/kill -HUP $MAINPID
-# The service stops its workers and jobs itself.
+# The service stops its jobs itself.
 KillMode=mixed
 Restart=always
 RestartSec=2

@@ -38,7 +38,6 @@ export interface Config extends SettingValues {
   readonly text: Readonly<Record<SettingName, string>>;
   /** The source of each scalar setting. */
   readonly from: Readonly<Record<SettingName, Source>>;
-  readonly hasFile: boolean;
   /** Files among the credentials that nothing reads, each as one sentence. */
   readonly unknownSecrets: readonly string[];
 }
@@ -56,12 +55,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings. The environment takes precedence over the file.
- * @param former those that were read before: a file that is gone since then is a mistake
  * @throws ServiceError `invalid_setting`; its message names each wrong setting with file and line
  */
-export function readConfig(environment: Environment, former?: Config): Config {
-  const isFileRequired = environment.PDS_CONFIG !== undefined || former?.hasFile === true;
-  const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", isFileRequired);
+export function readConfig(environment: Environment): Config {
+  const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
   const { jobs: tables = {}, purge: purgeTable, admin: adminTable, ...scalars } = file.values;
   const problems = new Problems();
   findUnknownSettings(Object.keys(scalars), file, problems);
@@ -105,7 +102,6 @@ export function readConfig(environment: Environment, former?: Config): Config {
     schedules,
     text,
     from,
-    hasFile: file.exists,
     unknownSecrets,
   };
 }
@@ -218,7 +214,7 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
 }
 
 /** The settings that are compared with each other. */
-type Given = Omit<Config, "purge" | "schedules" | "text" | "hasFile" | "unknownSecrets">;
+type Given = Omit<Config, "purge" | "schedules" | "text" | "unknownSecrets">;
 
 /** How messages name a setting: by its place in the file, or by its variable. */
 type Place = (name: SettingName) => string;

@@ -88,8 +88,7 @@ export const settings = {
   databaseConnections: setting({
     default: "4",
     parse: connections,
-    sentence:
-      "Connections to PostgreSQL of a process that serves, 4 to 100. A worker has only those for requests and for writes: two by default. Each job has four of its own.",
+    sentence: "Connections to PostgreSQL of a process that serves, 4 to 100. Each job has four of its own.",
   }),
   shopDomain: setting({ default: "localhost", parse: domain, sentence: "Domain of the shop, `shop` in responses." }),
   brand: setting({
@@ -237,17 +236,11 @@ export const settings = {
     sentence:
       "Maximum number of requests per network of clients and minute, counted per process; further requests get 429. 0 disables the limit.",
   }),
-  connectionLimit: setting({
-    default: "0",
-    parse: count,
-    sentence:
-      "Maximum number of connections per network of clients, counted per process, on Linux; of more, those that were silent longest are closed. Connections of `TRUSTED_PROXIES` do not count. 0 disables the limit.",
-  }),
   clientPrefixIpv4: setting({
     default: "32",
     parse: bits(32),
     sentence:
-      "Clients whose IPv4 addresses begin with the same bits, this many, count as one network: for both limits, the share of lookups, and the queues.",
+      "Clients whose IPv4 addresses begin with the same bits, this many, count as one network: for the limit, the share of lookups, and the queues.",
   }),
   clientPrefixIpv6: setting({
     default: "64",

@@ -16,8 +16,6 @@ export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
   readonly jobs: () => Promise<readonly JobHealth[]>;
-  /** Id of the process that shows the pages. */
-  readonly replica?: string;
   /** Absent when the platform does not notify this service. */
   readonly push?: (() => Promise<PushState>) | undefined;
   /** Absent when this service does not purge a CDN. */

@@ -179,7 +179,7 @@ async function searchReasons(
 }
 
 /** The runs with these ids, newest first. */
-export async function listRunsById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
+async function listRunsById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
   if (ids.length === 0) return [];
   return await read<Run>(`SELECT ${runColumns} FROM run WHERE id IN (${ids.join(", ")}) ORDER BY id DESC`, []);
 }

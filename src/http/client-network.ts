@@ -20,37 +20,22 @@ export interface ClientNetworkSettings {
  * can have as many addresses of its network as it likes.
  */
 export class ClientNetworks {
-  #settings: ClientNetworkSettings;
+  readonly #settings: ClientNetworkSettings;
   #trusted: BlockList | undefined;
 
   constructor(settings: ClientNetworkSettings) {
     this.#settings = settings;
   }
 
-  configure(settings: ClientNetworkSettings): void {
-    this.#settings = settings;
-    this.#trusted = undefined;
-  }
-
   /** @returns an address or a network, such as `192.0.2.1` or `2001:db8::/64` */
   of(origin: RequestOrigin): string {
-    return this.networkOf(this.addressOf(origin));
+    return toNetwork(this.addressOf(origin), this.#settings);
   }
 
   /** The client's own address. */
   addressOf({ request, server }: RequestOrigin): string {
     const peer = server.requestIP(request)?.address ?? "";
     return clientAddress(peer, request.headers.get("x-forwarded-for"), this.#trustedProxies());
-  }
-
-  /** The network of an address. */
-  networkOf(address: string): string {
-    return toNetwork(address, this.#settings);
-  }
-
-  /** Whether an address is a trusted proxy's. */
-  isProxy(address: string): boolean {
-    return isListed(address, this.#trustedProxies());
   }
 
   #trustedProxies(): BlockList {

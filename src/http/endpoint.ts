@@ -12,11 +12,9 @@ import {
 } from "../cache/response.ts";
 import { ServiceError } from "../errors.ts";
 import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
-import type { ConnectionLimiter } from "./connection-limiter.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import { requireValidHost } from "./host.ts";
-import type { PipelineLimiter } from "./pipeline-limiter.ts";
 import { makePrivate } from "./private-response.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
@@ -57,8 +55,6 @@ export interface ListenerContext {
   readonly lifecycle: { readonly isDraining: boolean };
   /** Undefined on the admin listener. */
   readonly rateLimiter: RateLimiter | undefined;
-  readonly connectionLimiter: ConnectionLimiter | undefined;
-  readonly pipelineLimiter: PipelineLimiter;
   readonly networks: ClientNetworks;
   /** Whether responses have the fields `Server-Timing` and `Cache-Status`. */
   readonly sendsTiming: boolean;
@@ -66,8 +62,6 @@ export interface ListenerContext {
   readonly isPrivate: boolean;
   /** Caching fields of responses with status 400 and 404. */
   readonly notFoundCaching: HeaderFields;
-  /** A response that was last known to be current so long ago has an `Age`. */
-  readonly agedAfterMs: number;
   /** Undefined without a CDN. */
   readonly cdnGuard: CdnGuard | undefined;
 }
@@ -87,8 +81,6 @@ interface RequestState extends RequestOrigin {
   readonly method: string;
   readonly requestId: string;
   readonly startedMs: number;
-  /** Whether the response closes the connection. */
-  readonly isLast: boolean;
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
   isOutdated: boolean;
@@ -123,7 +115,7 @@ export class Endpoint {
 
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
-    const { pipelineLimiter, cdnGuard } = this.#context;
+    const { cdnGuard } = this.#context;
     const requestId = createRequestId();
     const startedMs = performance.now();
     const state: RequestState = {
@@ -132,7 +124,6 @@ export class Endpoint {
       method,
       requestId,
       startedMs,
-      isLast: pipelineLimiter.isExceeded(request, server, startedMs),
       rateLimitHeaders: undefined,
       cacheStatus: undefined,
       isOutdated: false,
@@ -208,13 +199,13 @@ export class Endpoint {
 
   /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
-    const { method, startedMs, isLast, rateLimitHeaders, cacheStatus, asOfMs } = state;
-    const { lifecycle, sendsTiming, isPrivate, agedAfterMs, cdnGuard } = this.#context;
+    const { method, startedMs, rateLimitHeaders, cacheStatus, asOfMs } = state;
+    const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
     const nowMs = performance.now();
     const seconds = (nowMs - startedMs) / 1000;
     this.#counter.count(method, status, seconds);
     // As late as possible: the process may have been frozen since the request arrived.
-    const age = asOfMs === undefined ? undefined : toAge(nowMs - asOfMs, agedAfterMs);
+    const age = asOfMs === undefined ? undefined : toAge(nowMs - asOfMs);
     if (age !== undefined) response.headers.set("Age", age);
     const isOld = nowMs - (asOfMs ?? state.verifiedAtMs) >= verifiedForMs;
     if (cdnGuard !== undefined && (state.isOutdated || isOld)) {
@@ -222,7 +213,7 @@ export class Endpoint {
     }
     if (isPrivate) makePrivate(response);
     // After CONNECT, the runtime reads no other request from the connection.
-    if (isLast || lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
+    if (lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
       if (cacheStatus !== undefined) response.headers.set("Cache-Status", cacheStatus);

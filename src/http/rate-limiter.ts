@@ -19,7 +19,7 @@ const growingTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () 
  */
 export class RateLimiter {
   /** 0 for no limit. */
-  perMinute: number;
+  readonly perMinute: number;
   /** When each network's allowance is full again, by `performance.now()`. */
   readonly #fullAtMs = new LRUCache<string, number>(growingTo(maxNetworks));
 

@@ -1,22 +1,18 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../errors.ts";
 import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpoint.ts";
-import { createHandover } from "./handover.ts";
 
 export interface Listener {
   readonly url: string;
-  /**
-   * Lets another process take over new connections, waits for pending responses, and closes what is left after
-   * `graceMs`.
-   */
+  /** Stops listening, waits for pending responses, and closes what is left after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** How many processes of this service listen on the port, with this one; undefined if no other may. */
-  readonly siblings: number | undefined;
+  /** Whether other processes may listen on the port too. */
+  readonly isShared: boolean;
   /** Idle timeout of connections, in seconds; 0 disables it. */
   readonly idleSeconds: number;
 }
@@ -25,7 +21,7 @@ export interface ListenOptions {
 export function listen(
   routes: Routes,
   context: ListenerContext,
-  { host, port, siblings, idleSeconds }: ListenOptions,
+  { host, port, isShared, idleSeconds }: ListenOptions,
 ): Listener {
   const serve = (template: string, route: Route) => {
     const endpoint = new Endpoint(context, template, route);
@@ -44,7 +40,7 @@ export function listen(
     server = Bun.serve({
       hostname: host,
       port,
-      reusePort: siblings !== undefined,
+      reusePort: isShared,
       idleTimeout: idleSeconds,
       routes: handlers,
       // More than any route reads. Beyond it, the server itself responds with 413.
@@ -60,13 +56,9 @@ export function listen(
       { cause },
     );
   }
-  const unwatch = context.connectionLimiter?.watch(server.port ?? port);
-  const handover = siblings === undefined ? undefined : createHandover(server.port ?? port, siblings);
   return {
     url: server.url.href.replace(/\/$/, ""),
     stop: async (graceMs) => {
-      unwatch?.();
-      await handover?.giveWay();
       const drained = server.stop();
       await Promise.race([drained, Bun.sleep(graceMs)]);
       await server.stop(true);

@@ -11,8 +11,6 @@ import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
-  /** Ends the schedules; runs in progress finish. */
-  readonly retired: AbortSignal;
   /** Removes the data that runs left behind when their processes were killed. */
   readonly removeLeftovers: () => Promise<void>;
 };
@@ -58,8 +56,7 @@ export interface Scheduler {
  */
 export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerContext): Scheduler {
   const upgrade = createUpgradeCheck(given);
-  const signal = AbortSignal.any([given.signal, given.retired]);
-  const context: SchedulingContext = { ...given, signal, runSignal: given.signal, upgrade };
+  const context: SchedulingContext = { ...given, upgrade };
   const starting = new Set(jobs);
   const enqueue = createStartQueue(context.signal);
   const firstRuns = new Map<string, Promise<void>>();
@@ -84,7 +81,7 @@ export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerCont
   };
 }
 
-type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck; readonly runSignal: AbortSignal };
+type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck };
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
@@ -209,7 +206,7 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingCon
   const { basis: _, ...shown } = claim;
   const fields = { ...shown, run: id };
   log.info(fields, "run started");
-  const run = await supervise(job, id, { ...context, signal: context.runSignal });
+  const run = await supervise(job, id, context);
   if (run === "released") {
     log.warn(fields, "claim taken back: the store or the program was upgraded");
     return false;

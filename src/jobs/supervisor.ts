@@ -18,8 +18,6 @@ export interface SupervisorContext {
   readonly monitors: Monitors;
   /** The settings in effect, which the process of a run gets too: the file may have changed. */
   readonly config: Config;
-  /** Ids of the runs that this process supervises at the moment. */
-  readonly supervised: Set<number>;
   /** Stops the process; its reason is an Error that says why. */
   readonly signal: AbortSignal;
 }
@@ -56,14 +54,12 @@ export async function supervise(
   context: SupervisorContext,
   output = logOnly,
 ): Promise<Run | "released" | undefined> {
-  const { database, monitors, config, signal, supervised } = context;
+  const { database, monitors, config, signal } = context;
   const { start, success, failure } = job.plan.ping;
-  supervised.add(id);
   const notified = monitors.notify(start, describeStart(job, id));
   const end = await runProcess(job, id, context, output).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
-  supervised.delete(id);
   // The files may have been replaced just before the process read them: it was of another version.
   if (end === "refused" || findReplacement() !== undefined) {
     // If this fails, the run is abandoned at the end of its lease.

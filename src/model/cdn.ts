@@ -8,8 +8,6 @@ export interface Cdn {
   readonly maxTagLength: number;
   /** Limit of the field's value, in bytes. */
   readonly maxTagsLength: number;
-  /** Whether it presents what it keeps as current, unless the response came with an `Age`. */
-  readonly removesAge?: boolean;
 }
 
 /**
@@ -43,7 +41,6 @@ export const cdns = {
     tagSeparator: " ",
     maxTagLength: 8000,
     maxTagsLength: 8000,
-    removesAge: true,
   },
   // Akamai has the lowest limits: it ignores longer tags without an error.
   generic: {

@@ -18,8 +18,6 @@ import type { PurgeTarget } from "./target.ts";
 const pollMs = 100;
 /** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 250;
-/** Varnish takes its responses for current for a second after the time that was confirmed. */
-const confirmMs = 150;
 
 export interface FollowerOptions {
   readonly database: Database;
@@ -50,8 +48,6 @@ interface SeenChange {
   readonly history: string;
   /** When it was seen first. */
   readonly atMs: number;
-  /** When the last of the polls began. */
-  lastMs: number;
 }
 
 /** The time by the database's clock, some time after it was read. */
@@ -67,11 +63,7 @@ class Follower {
   readonly #options: Options;
   /** The newest changes at the last polls, oldest first. */
   #seen: SeenChange[] = [];
-  /** Times by the clock of the cache, oldest first. */
-  #cacheTimes: { readonly receivedMs: number; readonly time: string }[] = [];
   #hasStoreFailed = false;
-  #confirmedMs = Number.NEGATIVE_INFINITY;
-  #isConfirming = false;
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
 
@@ -105,11 +97,7 @@ class Follower {
     // Before the first purge has succeeded, the state has none: then everything is still to be purged.
     const form = (this.#isFormKnown && position.state?.form) || this.#options.form;
     const upTo = this.#settledChange(position);
-    if (findRange(position, upTo, form) === undefined) {
-      this.#confirm(position.state?.first ?? 0);
-      return pollMs;
-    }
-    if (this.#mustWait(position)) return pollMs;
+    if (findRange(position, upTo, form) === undefined || this.#mustWait(position)) return pollMs;
     const wasHeld = this.#lease.isHeld;
     if (!(await this.#lease.hold())) return refusedMs;
     // Another process may have purged in the meantime.
@@ -120,41 +108,9 @@ class Follower {
     const plan = planPurge(current, range, changes, this.#target, form);
     if (plan === undefined) return refusedMs;
     if (!(await this.#execute(plan, current))) return refusedMs;
-    this.#confirm(plan.next.first);
     const settled = changes.due.filter(({ number }) => number <= plan.next.second);
     if (settled.length > 0) this.#options.onSettled(settled);
     return pollMs;
-  }
-
-  /**
-   * Tells the cache as of when every change has been purged there: when a poll began that found no
-   * later one. The time is the last that the cache had told by then. So it is right however long the
-   * store, or this message, takes, and whatever the clocks show. Each process does that: none has to
-   * know of the others.
-   * @param purged the last change that has been purged
-   */
-  #confirm(purged: number): void {
-    const { fetch, signal } = this.#options;
-    const { confirmation } = this.#target;
-    const nowMs = performance.now();
-    const asOfMs = this.#seen.findLast(({ newest }) => newest <= purged)?.lastMs;
-    if (confirmation === undefined || asOfMs === undefined) return;
-    if (this.#isConfirming || nowMs - this.#confirmedMs < confirmMs) return;
-    this.#isConfirming = true;
-    this.#confirmedMs = nowMs;
-    const told = this.#cacheTimes.findLastIndex(({ receivedMs }) => receivedMs <= asOfMs);
-    this.#cacheTimes = this.#cacheTimes.slice(Math.max(0, told));
-    const request = confirmation.toRequest(told < 0 ? undefined : this.#cacheTimes[0]?.time);
-    // Without it, the cache says how old its responses are. The next purge says what is wrong.
-    void sendPurge(this.#target, request, signal, fetch)
-      .then((body) => {
-        const time = confirmation.readTime(body);
-        if (time !== undefined) this.#cacheTimes.push({ receivedMs: performance.now(), time });
-      })
-      .catch(() => {})
-      .finally(() => {
-        this.#isConfirming = false;
-      });
   }
 
   async #findPosition(): Promise<FoundPosition> {
@@ -167,13 +123,12 @@ class Follower {
   }
 
   /** The newest change that was seen long enough ago. */
-  #settledChange({ newest, history, foundMs }: FoundPosition): number {
+  #settledChange({ newest, history }: PurgePosition): number {
     const atMs = performance.now();
     const last = this.#seen.at(-1);
     // Numbers of lost changes are used again.
     if (last !== undefined && (newest < last.newest || history !== last.history)) this.#seen = [];
-    if (last !== undefined && this.#seen.length > 0 && newest === last.newest) last.lastMs = foundMs;
-    else this.#seen.push({ newest, history, atMs, lastMs: foundMs });
+    if (newest !== this.#seen.at(-1)?.newest) this.#seen.push({ newest, history, atMs });
     const settled = this.#seen.findLastIndex((seen) => atMs - seen.atMs >= gatherMs);
     this.#seen = this.#seen.slice(Math.max(0, settled));
     return settled < 0 ? 0 : (this.#seen[0]?.newest ?? 0);

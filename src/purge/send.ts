@@ -27,7 +27,6 @@ export class PurgeError extends Error {
 
 /**
  * Sends a request to a cache.
- * @returns the body of the response
  * @throws PurgeError if it did not succeed
  */
 export async function sendPurge(
@@ -35,7 +34,7 @@ export async function sendPurge(
   { url, ...request }: PurgeRequest,
   signal: AbortSignal,
   fetch = createFetch(),
-): Promise<string> {
+): Promise<void> {
   let response: Response;
   let body: string;
   try {
@@ -62,7 +61,6 @@ export async function sendPurge(
   }
   const problem = readProblem(target, body);
   if (problem !== undefined) throw new PurgeError(`it responded with status ${status}: ${problem.slice(0, 200)}`);
-  return body;
 }
 
 function readProblem({ findProblem }: PurgeTarget, body: string): string | undefined {

@@ -15,14 +15,6 @@ export interface PurgeRequest {
   readonly body?: string;
 }
 
-/** Tells a cache as of when it has no old responses, by its own clock. */
-export interface PurgeConfirmation {
-  /** @param time that the cache has told; undefined to ask for one */
-  readonly toRequest: (time: string | undefined) => PurgeRequest;
-  /** The time of the cache, in a response to such a request. */
-  readonly readTime: (body: string) => string | undefined;
-}
-
 /** A cache to purge: a provider's, or one server. Each is purged independently of the others. */
 export interface PurgeTarget {
   /** Identifies it in the store and in messages; without credentials. */
@@ -36,8 +28,6 @@ export interface PurgeTarget {
   /** Whether the first purge of a change only marks responses as stale. */
   readonly isSoftFirst: boolean;
   readonly toRequest: (tags: readonly string[], isSoft: boolean) => PurgeRequest;
-  /** Absent if the cache has no use for it. */
-  readonly confirmation?: PurgeConfirmation;
   /** The problem that a response with status 2xx reports; undefined if there is none. */
   readonly findProblem?: (body: string) => string | undefined;
 }

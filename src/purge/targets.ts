@@ -1,6 +1,6 @@
 import type { PurgeOptions, PurgeOptionsOf } from "../config/purge.ts";
 import { hideCredentials } from "../credentials.ts";
-import type { PurgeBudget, PurgeRequest, PurgeTarget } from "./target.ts";
+import type { PurgeBudget, PurgeTarget } from "./target.ts";
 
 /** The caches that the settings say to purge. */
 export function createTargets(options: PurgeOptions, token: string): PurgeTarget[] {
@@ -73,11 +73,6 @@ function cloudflare({ zone, plan, api_url: api }: PurgeOptionsOf<"cloudflare">, 
 
 /** With `docs/operations/varnish.vcl`. */
 function varnish(url: string, soft: boolean, token: string): PurgeTarget {
-  const toPurge = (field: string, value: string): PurgeRequest => ({
-    url,
-    method: "PURGE",
-    headers: { [field]: value, ...(token !== "" && { Authorization: `Bearer ${token}` }) },
-  });
   return {
     name: `varnish ${hideCredentials(url)}`,
     maxTags: 1000,
@@ -85,11 +80,14 @@ function varnish(url: string, soft: boolean, token: string): PurgeTarget {
     maxBytes: 7800,
     budget: undefined,
     isSoftFirst: soft,
-    toRequest: (tags, isSoft) => toPurge(isSoft ? "xkey-softpurge" : "xkey-purge", tags.join(" ")),
-    confirmation: {
-      toRequest: (time = "unknown") => toPurge("xkey-current", time),
-      readTime: (body) => /^0 purged at ([\d.]+)/m.exec(body)?.[1],
-    },
+    toRequest: (tags, isSoft) => ({
+      url,
+      method: "PURGE",
+      headers: {
+        [isSoft ? "xkey-softpurge" : "xkey-purge"]: tags.join(" "),
+        ...(token !== "" && { Authorization: `Bearer ${token}` }),
+      },
+    }),
     // A Varnish that has another configuration passes PURGE on, and may return 200 for it.
     findProblem: (body) =>
       /^\d+ purged/m.test(body) ? undefined : "the response is not that of docs/operations/varnish.vcl",

@@ -2,6 +2,7 @@ import { Actions } from "../actions/index.ts";
 import { adminRoutes } from "../admin/routes.ts";
 import { Sessions } from "../admin/sessions.ts";
 import { TokenCheck } from "../admin/token-check.ts";
+import { listTokens } from "../config/tokens.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { createConsole } from "./console.ts";
@@ -18,17 +19,17 @@ const maxWrongTokenLines = 60;
 
 /** Composes the admin listener: the console, what operators do there, and who may. */
 export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
-  const { config, connections, log, requests } = context;
+  const { config, connections, log, jobs, scheduler, requests } = context;
   const { networks } = requests;
   const [database, writer] = [connections.background, connections.writer];
-  const tokens = () => context.tokens;
+  const tokens = listTokens(config);
   const actions = new Actions(
     {
       database,
       writer,
-      jobs: () => context.jobs,
-      startRun: (job, isForced) => context.scheduler.startRun(job, isForced),
-      dryRun: (job) => context.scheduler.dryRun(job),
+      jobs,
+      startRun: scheduler.startRun,
+      dryRun: scheduler.dryRun,
     },
     log,
   );

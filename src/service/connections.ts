@@ -13,11 +13,11 @@ import type { Log } from "../log.ts";
 export interface Connections {
   /** For requests, and to notice changes: those of the same server that requests read. */
   readonly serving: Database;
-  /** For claims and leases; the same as `writer` in a worker, which has none. */
+  /** For claims and leases. */
   readonly scheduling: Database;
   /** For other writes, which may wait for a lock: deliveries, lookups, and what operators do. */
   readonly writer: Database;
-  /** For the console and for probes; the same as `serving` in a worker, which has neither. */
+  /** For the console and for probes. */
   readonly background: Database;
 }
 
@@ -27,14 +27,13 @@ export function pooledOptions({ databaseDirectUrl, databasePrepare }: Config): C
   return { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
 }
 
-export async function openConnections(config: Config, isWorker: boolean, log: Log): Promise<Connections> {
+export async function openConnections(config: Config, log: Log): Promise<Connections> {
   const { databaseUrl, databaseDirectUrl, databaseConnections } = config;
   const pooled = pooledOptions(config);
   const directUrl = databaseDirectUrl || databaseUrl;
   const max = divide(databaseConnections);
   const serving = await openDatabase(databaseUrl, "serving", { ...pooled, max: max.serving });
   const writer = await openDatabase(directUrl, "scheduling", { max: max.writer });
-  if (isWorker) return { serving, scheduling: writer, writer, background: serving };
   if (pooled.isPooled) {
     // Polls of the cache find out where DATABASE_URL leads.
     await requirePrimary(writer, "DATABASE_DIRECT_URL");
@@ -58,14 +57,12 @@ function divide(connections: number): Readonly<Record<"writer" | "serving" | "ba
   };
 }
 
-const listAll = ({ serving, scheduling, writer, background }: Connections) => [
-  ...new Set([serving, scheduling, writer, background]),
-];
+const listAll = ({ serving, scheduling, writer, background }: Connections) => [serving, scheduling, writer, background];
 
 /** Gives up the connections that lead where those for requests do: they may never respond. */
 export function reconnectReads(connections: Connections, { databaseDirectUrl }: Config): void {
   const { serving, background } = connections;
-  const lost = databaseDirectUrl === "" ? listAll(connections) : [...new Set([serving, background])];
+  const lost = databaseDirectUrl === "" ? listAll(connections) : [serving, background];
   for (const database of lost) database.reconnect();
 }
 
@@ -83,7 +80,7 @@ export async function watchWrites({ scheduling, writer }: Connections, signal: A
     const response = readNow(scheduling).catch(() => "");
     const silence = sleep(silenceMs, undefined, { signal }).catch(() => "");
     if ((await Promise.race([response, silence])) === undefined) {
-      for (const database of new Set([scheduling, writer])) database.reconnect();
+      for (const database of [scheduling, writer]) database.reconnect();
     }
     await sleep(watchMs, undefined, { signal }).catch(() => {});
   }

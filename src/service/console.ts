@@ -15,7 +15,7 @@ import type { ServiceContext } from "./context.ts";
 import { findWidgetPath } from "./example.ts";
 
 export function createConsole(context: ServiceContext, publicUrl: string, actions: Actions): ConsolePages {
-  const { replica, config, connections, push, purging } = context;
+  const { config, connections, push, purging } = context;
   const { brand, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
@@ -23,7 +23,6 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
     database,
     brand,
     jobs: () => listJobHealth(database, context.jobs),
-    replica,
     push: push && (() => readPushState(database, push.topics)),
     purge: purging && (() => purging.readStatus(database)),
     findPersonalization: async (generation, sku) => {

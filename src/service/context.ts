@@ -3,19 +3,10 @@ import type { DryRun } from "../jobs/dry-run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Log } from "../log.ts";
-import type { OperatorToken } from "../model/operator.ts";
 import type { Connections } from "./connections.ts";
 import type { Purging } from "./purge.ts";
 import type { Push } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
-
-/**
- * The role of a process: everything, only serving as one of several workers, or supervising those
- * workers.
- */
-export type Role =
-  | { readonly kind: "standalone" }
-  | { readonly kind: "worker" | "supervisor"; readonly workers: number };
 
 /** Runs jobs on their schedules, and by hand. */
 export interface ServiceScheduler extends Scheduler {
@@ -27,17 +18,11 @@ export interface ServiceScheduler extends Scheduler {
 
 /** The parts of a running service that its listeners use. */
 export interface ServiceContext {
-  /** Id of this process among those of the store. */
-  readonly replica: string;
   readonly config: Config;
   readonly log: Log;
-  readonly role: Role;
   readonly connections: Connections;
-  /** The tokens of the admin listener; a reload replaces them. */
-  tokens: readonly OperatorToken[];
-  /** A reload replaces the jobs and their scheduler. */
-  jobs: readonly PlannedJob[];
-  scheduler: ServiceScheduler;
+  readonly jobs: readonly PlannedJob[];
+  readonly scheduler: ServiceScheduler;
   readonly requests: RequestHandling;
   /** Undefined when the platform does not notify this service. */
   readonly push: Push | undefined;

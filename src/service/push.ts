@@ -8,7 +8,7 @@ import { saveUninstalled } from "../database/subscribed.ts";
 import type { Routes } from "../http/endpoint.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { webhookRoute } from "../webhooks/route.ts";
-import type { Role, ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** The notifications of the platform. */
 export interface Push {
@@ -21,17 +21,18 @@ export interface Push {
   readonly stopped: Promise<unknown>;
 }
 
-export interface PushContext extends Pick<ServiceContext, "replica" | "config" | "connections" | "log" | "requests"> {
+export interface PushContext extends Pick<ServiceContext, "config" | "connections" | "log" | "requests"> {
+  /** Id of this process among those of the store. */
+  readonly holder: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Accepts deliveries and, except in a worker, reads the delivered products while no other process
- * does.
+ * Accepts deliveries, and reads the delivered products while no other process does.
  * @returns undefined unless the settings say how the platform signs its deliveries
  */
-export function startPush(platform: Platform | undefined, role: Role, context: PushContext): Push | undefined {
-  const { replica, config, connections, requests, log, signal } = context;
+export function startPush(platform: Platform | undefined, context: PushContext): Push | undefined {
+  const { holder, config, connections, requests, log, signal } = context;
   const { writer: database } = connections;
   if (platform?.receiver === undefined) return undefined;
   const { receiver, subscriptions } = platform;
@@ -50,9 +51,8 @@ export function startPush(platform: Platform | undefined, role: Role, context: P
     noteUninstalled,
   });
   const push = { routes: { [receiver.path]: route }, counter, topics: receiver.topics };
-  if (role.kind === "worker") return { ...push, stopped: Promise.resolve() };
   const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
-  const work = workPushQueue({ database, holder: replica, read, log, signal });
+  const work = workPushQueue({ database, holder, read, log, signal });
   const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
   return { ...push, stopped: Promise.all([work, watch]) };
 }

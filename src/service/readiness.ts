@@ -7,7 +7,6 @@ import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import type { ServiceContext } from "./context.ts";
-import type { Workers } from "./workers.ts";
 
 /** Of the second that balancers wait for a probe, a busy machine may need half itself. */
 const readingLimitMs = 500;
@@ -49,21 +48,16 @@ export function createStoreReader(context: ServiceContext): StoreReader {
   };
 }
 
-/**
- * Creates the handler of `/readyz`.
- * @param workers undefined unless this process supervises some
- */
-export function createReadiness(context: ServiceContext, store: StoreReader, workers: Workers | undefined): Handler {
+/** Creates the handler of `/readyz`. */
+export function createReadiness(context: ServiceContext, store: StoreReader): Handler {
   const { config, requests, isNewStore } = context;
   const data = () => describeStarting(context.scheduler.starting);
   const required: Record<string, Check> = {
     service: () => (requests.state.isDraining ? "is about to stop" : undefined),
-    ...(workers !== undefined && { workers: () => (workers.serving === 0 ? workers.problem() : undefined) }),
     database: () => {
       if (!requests.meters.isStoreUnreachable()) return undefined;
       if (config.readiness === "strict") return "cannot be reached";
-      const servesCache = workers === undefined ? requests.servesWithoutStore() : workers.servesWithoutStore();
-      return servesCache ? undefined : "cannot be reached, and nothing is cached";
+      return requests.servesWithoutStore() ? undefined : "cannot be reached, and nothing is cached";
     },
     // A new job must not take the replicas of a store with data out of rotation.
     ...(config.staleData === "fail" && {
@@ -73,8 +67,6 @@ export function createReadiness(context: ServiceContext, store: StoreReader, wor
     }),
   };
   const advisory: Record<string, Check> = {
-    // The others serve while one is restarted.
-    ...(workers !== undefined && { workers: () => workers.problem() }),
     // All replicas share the store. Without them even the responses in their caches would be
     // unavailable.
     database: () =>

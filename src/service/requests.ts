@@ -1,20 +1,18 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
-import { CacheInvalidator, type Outage } from "../cache/invalidator.ts";
+import { CacheInvalidator } from "../cache/invalidator.ts";
 import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
 import { removePurgeStates } from "../database/purge.ts";
 import { ClientNetworks } from "../http/client-network.ts";
-import { ConnectionLimiter } from "../http/connection-limiter.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
-import { PipelineLimiter } from "../http/pipeline-limiter.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
 import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
-import { type Cdn, cdns, gatherMs } from "../model/cdn.ts";
+import { type Cdn, cdns } from "../model/cdn.ts";
 import { operations } from "../operations/index.ts";
 import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
@@ -24,23 +22,14 @@ import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
 
-/** How long a response may be on its way to a cache in which what changes is purged. */
-const deliveryMs = 10;
-
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
-  readonly meters: Omit<ProcessMeters, "deliveries" | "purges" | "isServing">;
-  readonly rateLimiter: RateLimiter;
-  readonly connectionLimiter: ConnectionLimiter;
+  readonly meters: Omit<ProcessMeters, "deliveries" | "purges">;
   readonly networks: ClientNetworks;
   readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
   /** Whether this process has cached responses that it serves while the store is unreachable. */
   servesWithoutStore(): boolean;
-  /** Number of the last change that the cache of this process has noticed. */
-  lastChange(): number;
-  /** The last time that the store could not be reached. */
-  outage(): Outage | undefined;
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
@@ -87,22 +76,16 @@ export async function startRequestHandling(
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit);
   const networks = new ClientNetworks(config);
-  const connectionLimiter = new ConnectionLimiter(config.connectionLimit, networks);
   const failures = new FailureLog(log);
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
     stopped,
     servesWithoutStore: () => isServable() && cache.hasResponses,
-    lastChange: () => invalidator.lastChange,
-    outage: () => invalidator.outage,
     deliveryLimiter: limiters.deliveries,
-    rateLimiter,
-    connectionLimiter,
     networks,
     meters: {
       requests,
-      connectionLimiter,
       cache,
       limiters: Object.values(limiters),
       isStoreUnreachable: () => invalidator.isStoreUnreachable,
@@ -126,13 +109,10 @@ export async function startRequestHandling(
       requests,
       lifecycle: state,
       rateLimiter: listener === "public" ? rateLimiter : undefined,
-      connectionLimiter: listener === "public" ? connectionLimiter : undefined,
-      pipelineLimiter: new PipelineLimiter(),
       networks,
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
       notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),
-      agedAfterMs: cdn?.removesAge ? gatherMs - deliveryMs : verifiedForMs,
       cdnGuard: cdn && { field: cdn.cacheField, noStore: cdnNoStore, verifiedAtMs: () => invalidator.verifiedAtMs },
     }),
   };

@@ -1,7 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { personalizationImportName } from "../config/jobs.ts";
 import { listSecrets } from "../config/printing.ts";
-import { listTokens } from "../config/tokens.ts";
 import { removeUnfinishedGenerations } from "../database/generation-removal.ts";
 import { hasSucceeded } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
@@ -15,14 +14,12 @@ import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections, watchWrites } from "./connections.ts";
-import type { Role, ServiceContext, ServiceScheduler } from "./context.ts";
+import type { ServiceContext, ServiceScheduler } from "./context.ts";
 import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
-import { reloadConfig } from "./reload.ts";
-import { reportReplica } from "./replica.ts";
 import { startRequestHandling } from "./requests.ts";
 
 export interface Service {
@@ -32,12 +29,7 @@ export interface Service {
   readonly linkUrl: string;
   /** A product page of the example; undefined unless the shop is the sample brand's. */
   readonly exampleUrl: string | undefined;
-  /** Undefined for a worker. */
-  readonly adminUrl: string | undefined;
-  /** Reads the settings again, and applies those that need no restart. */
-  reload(): void;
-  /** Replaces the workers, if there are any, one after the other. */
-  replaceWorkers(): void;
+  readonly adminUrl: string;
   /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
   stop(isUrgent: boolean): Promise<void>;
 }
@@ -50,12 +42,12 @@ const firstRunsMs = 10_000;
  * schedules.
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
-export async function startService(config: Config, log: Log, signal: AbortSignal, role: Role): Promise<Service> {
-  const connections = await openConnections(config, role.kind === "worker", log);
+export async function startService(config: Config, log: Log, signal: AbortSignal): Promise<Service> {
+  const connections = await openConnections(config, log);
   // One for everything in this process, so that it shares a token, its points, and what is refused.
   const platform = await createPlatform(config, log, sharedPoints(connections.scheduling));
   const jobs = listJobs(config, log, platform);
-  if (role.kind !== "worker") noteMissingSync(platform, config, log);
+  noteMissingSync(platform, config, log);
 
   const stopping = new AbortController();
   const abort = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
@@ -63,27 +55,21 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (signal.aborted) abort();
 
   const isNewStore = !(await hasSucceeded(connections.scheduling));
-  const replica = crypto.randomUUID();
-  const supervised = new Set<number>();
-  const startSchedules = createJobStarter(role, connections, config, log, supervised, stopping.signal);
-  const scheduler = startSchedules(config, jobs);
+  /** Id of this process among those of the store. */
+  const holder = crypto.randomUUID();
+  const scheduler = startJobs(jobs, connections, config, log, stopping.signal);
   // Until everything else has stopped: it gives up connections that would never respond.
   const polling = new AbortController();
   const watching = watchWrites(connections, polling.signal);
   const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
-  const pushContext = { replica, config, connections, requests, log, signal: stopping.signal };
-  const push = platform?.receiver && (await import("./push.ts")).startPush(platform, role, pushContext);
-  const isPurging = config.purge !== undefined && role.kind !== "worker";
-  const purging = isPurging ? (await import("./purge.ts")).createPurging(config, config.purge) : undefined;
+  const pushContext = { holder, config, connections, requests, log, signal: stopping.signal };
+  const push = platform?.receiver && (await import("./push.ts")).startPush(platform, pushContext);
+  const purging = config.purge && (await import("./purge.ts")).createPurging(config, config.purge);
   let purged: Promise<unknown> | undefined;
-  let reported: Promise<unknown> | undefined;
   const context: ServiceContext = {
-    replica,
     config,
     log,
-    role,
     connections,
-    tokens: listTokens(config),
     jobs,
     scheduler,
     requests,
@@ -94,7 +80,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
     requests.state.isDraining = true;
     abort();
-    await Promise.all([listeners?.stop(isUrgent), context.scheduler.stopped, push?.stopped, purged, reported]);
+    await Promise.all([listeners?.stop(isUrgent), scheduler.stopped, push?.stopped, purged]);
     polling.abort();
     await Promise.all([requests.stopped, watching]);
     await closeConnections(connections);
@@ -105,32 +91,14 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (starting !== undefined) log.warn(`listening before all data is available: ${starting}`);
   try {
     const listeners = await startListeners(context);
-    const { publicUrl, adminUrl, replaceWorkers } = listeners;
+    const { publicUrl, adminUrl } = listeners;
     const { cache } = requests.meters;
     const { signal } = stopping;
     const { scheduling: database } = connections;
-    purged = purging?.start({ database, holder: replica, cache, originUrl: publicUrl, log, signal });
-    if (role.kind !== "worker") reported = reportReplica(context, listeners.workers, supervised, signal);
+    purged = purging?.start({ database, holder, cache, originUrl: publicUrl, log, signal });
     const linkUrl = config.publicUrl || publicUrl;
     const exampleUrl = exampleUrlOf(config.shopDomain, linkUrl);
-    const reload = () => {
-      const reloaded = reloadConfig(context, log);
-      if (reloaded !== undefined) {
-        context.tokens = listTokens(reloaded);
-        context.jobs = listJobs(reloaded, log, platform);
-        context.scheduler = startSchedules(reloaded, context.jobs);
-      }
-      listeners.reload();
-    };
-    return {
-      publicUrl,
-      linkUrl,
-      exampleUrl,
-      adminUrl,
-      reload,
-      replaceWorkers,
-      stop: (isUrgent) => stop(listeners, isUrgent),
-    };
+    return { publicUrl, linkUrl, exampleUrl, adminUrl, stop: (isUrgent) => stop(listeners, isUrgent) };
   } catch (error) {
     await stop(undefined, true);
     throw error;
@@ -144,50 +112,31 @@ const refuseRun = async () => {
   );
 };
 
-const noScheduler: ServiceScheduler = {
-  startRun: refuseRun,
-  dryRun: refuseRun,
-  suspension: () => undefined,
-  starting: new Set(),
-  firstRuns: Promise.resolve(),
-  stopped: Promise.resolve(),
-};
-
-/** Starts the schedules of jobs. Each call ends those of the one before, whose runs finish. */
-function createJobStarter(
-  { kind }: Role,
+/** Starts the schedules of the jobs, unless `SCHEDULER` is off. */
+function startJobs(
+  jobs: readonly PlannedJob[],
   { scheduling, writer }: Connections,
-  given: Config,
+  config: Config,
   log: Log,
-  supervised: Set<number>,
   signal: AbortSignal,
-) {
-  const monitors = new Monitors(log, listSecrets(given), createFetch(given));
+): ServiceScheduler {
+  const monitors = new Monitors(log, listSecrets(config), createFetch(config));
   const runs = new ManualRuns(log);
-  let retire = new AbortController();
-  let previous: Promise<unknown> = Promise.resolve();
-  return (config: Config, jobs: readonly PlannedJob[]): ServiceScheduler => {
-    if (kind === "worker") return noScheduler;
-    retire.abort();
-    retire = new AbortController();
-    // Also cleans up after lost runs, even if there are no jobs.
-    const context = { database: scheduling, log, monitors, config, supervised, signal };
-    const isOn = config.scheduler === "on";
-    const scheduler = startScheduler(isOn ? jobs : [], {
-      ...context,
-      retired: retire.signal,
-      removeLeftovers: async () => {
-        await removeOrphanedFolders();
-        await removeUnfinishedGenerations(writer, personalizationImportName);
-      },
-    });
-    previous = Promise.all([previous, scheduler.stopped]);
-    return {
-      ...scheduler,
-      startRun: (job, isForced) => (isOn ? runs.start(job, isForced, context) : refuseRun()),
-      dryRun: (job) => (isOn ? runs.dryRun(job, context) : refuseRun()),
-      stopped: previous.then(() => runs.settled()).then(() => monitors.settled(signal)),
-    };
+  const context = { database: scheduling, log, monitors, config, signal };
+  const isOn = config.scheduler === "on";
+  // Also cleans up after lost runs, even if there are no jobs.
+  const scheduler = startScheduler(isOn ? jobs : [], {
+    ...context,
+    removeLeftovers: async () => {
+      await removeOrphanedFolders();
+      await removeUnfinishedGenerations(writer, personalizationImportName);
+    },
+  });
+  return {
+    ...scheduler,
+    startRun: (job, isForced) => (isOn ? runs.start(job, isForced, context) : refuseRun()),
+    dryRun: (job) => (isOn ? runs.dryRun(job, context) : refuseRun()),
+    stopped: scheduler.stopped.then(() => runs.settled()).then(() => monitors.settled(signal)),
   };
 }
 

@@ -1,38 +1,24 @@
 import { describe, expect, test } from "bun:test";
-import { mkdir } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
-import { writeNginx } from "../../bench/peers/nginx.ts";
 import { toJson } from "../../src/json.ts";
-import { haproxy, nginx as nginxBalancer } from "../support/balancers.ts";
+import { haproxy, nginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
-import { killOnExit } from "../support/kill-on-exit.ts";
-import { type Environment, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { type Environment, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { canSeeProcesses, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
-// One client that takes as much as it can, and another one that wants little, next to nginx where
-// it does the same job.
+// One client that takes as much as it can, and another one that wants little.
 
-const seconds = isCampaign ? 10 : 1;
-const rounds = isCampaign ? 3 : 1;
-const readers = isCampaign ? 600 : 100;
-/** How many requests a slow reader sends at once. */
-const pipelined = 50;
-const bigBytes = 92_000;
-
-const big = "/api/v1/products/1";
 const small = "/api/v1/products/2";
 const folder = await temporaryFolder();
 const platform = startPlatform({ products: 1 });
-const documents = [toProduct(1, { body_html: "a".repeat(bigBytes) }), toProduct(2)].map(toJson);
-const [products = ""] = await writeFiles(folder, { "products.ndjson": documents.join("\n") });
+const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(2)) });
 const installed = listInstalled(["haproxy", "nginx"]);
-const nginx = installed.includes("nginx");
-const balancers = [haproxy, nginxBalancer].filter(({ program }) => installed.includes(program));
+const balancers = [haproxy, nginx].filter(({ program }) => installed.includes(program));
 
 async function start(settings: Environment = {}): Promise<ServiceProcess> {
   const own = await temporaryFolder();
@@ -41,68 +27,9 @@ async function start(settings: Environment = {}): Promise<ServiceProcess> {
   return await startService({ ...environment, ...settings });
 }
 
-/** Serves the same files. */
-async function startNginx(): Promise<string> {
-  const files = join(folder, "files");
-  await mkdir(join(files, "api/v1/products"), { recursive: true });
-  const [one = "", two = ""] = documents;
-  await writeFiles(files, { livez: "ok", [big.slice(1)]: one, [small.slice(1)]: two });
-  const port = await findFreePort();
-  return await startFront(await writeNginx(join(folder, "nginx"), files, port), port);
-}
-
 const get = ({ url }: ServiceProcess, path: string, init?: RequestInit) => fetch(`${url}${path}`, init);
 
 const report = (line: string) => void process.stderr.write(`${line}\n`);
-
-/** The longest time that another client waits for a small response during an attack. */
-async function measureWorst(url: string): Promise<number> {
-  const script = Bun.fileURLToPath(new URL("../support/slow-readers.ts", import.meta.url));
-  const attack = Bun.spawn([process.execPath, script, url, big, `${readers}`, `${pipelined}`], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  killOnExit(attack, "TERM");
-  let worstMs = 0;
-  let isOver = false;
-  const probing = (async () => {
-    while (!isOver) {
-      const begunMs = performance.now();
-      await (await fetch(`${url}${small}`)).text();
-      worstMs = Math.max(worstMs, performance.now() - begunMs);
-      await Bun.sleep(5);
-    }
-  })();
-  for await (const _ of attack.stdout) break;
-  await Bun.sleep(seconds * 1000);
-  attack.kill("SIGKILL");
-  isOver = true;
-  await Promise.all([attack.exited, probing]);
-  return worstMs;
-}
-
-describe("slow readers that pipeline", () => {
-  test(
-    "delay another client about as much as they do with nginx",
-    async () => {
-      await using service = await start();
-      const peer = nginx ? await startNginx() : undefined;
-      const ratios: number[] = [];
-      for (let round = 0; round < rounds; round++) {
-        const ownMs = await measureWorst(service.url);
-        const peerMs = peer === undefined ? Number.NaN : await measureWorst(peer);
-        ratios.push(ownMs / peerMs);
-        report(
-          `${readers} slow readers of ${bigBytes / 1000} kB: another client waits ${ownMs.toFixed(0)} ms, ` +
-            `and ${peerMs.toFixed(0)} ms with nginx`,
-        );
-      }
-      // A short run on a busy machine says little.
-      if (isCampaign && peer !== undefined) expect(ratios.toSorted((a, b) => a - b)[rounds >> 1]).toBeLessThan(2);
-      expect((await get(service, small)).status).toBe(200);
-    },
-    (rounds * 2 * seconds + 60) * 1000,
-  );
-});
 
 const from = (address: string) => ({ headers: { "X-Forwarded-For": address } });
 
@@ -172,31 +99,5 @@ describe("a network with a limit", () => {
     report(`300 requests of 300 addresses of a /64 with RATE_LIMIT=60: ${allowed} are answered`);
     expect(allowed).toBeWithin(60, 70);
     expect((await get(service, small, from("2001:db8:7:8::1"))).status).toBe(200);
-  });
-
-  test.if(canSeeProcesses)("holds no more connections than it may, and its active client is served", async () => {
-    const most = 50;
-    await using service = await start({ CONNECTION_LIMIT: `${most}` });
-    const { hostname, port } = new URL(service.url);
-    const open = new Set<Bun.Socket>();
-    const connect = async () => {
-      const socket = await Bun.connect({
-        hostname,
-        port: Number(port),
-        socket: { data() {}, error() {}, close: (closed) => void open.delete(closed) },
-      });
-      open.add(socket);
-      socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
-    };
-    await Promise.all(Array.from({ length: 6 * most }, connect));
-    const opened = open.size;
-    const statuses = new Set<number>();
-    await until("the rest are closed", async () => {
-      statuses.add((await get(service, small)).status);
-      return open.size <= most;
-    });
-    report(`${6 * most} connections with CONNECTION_LIMIT=${most}: ${opened} were opened, ${open.size} stay`);
-    expect([...statuses]).toEqual([200]);
-    for (const socket of open) socket.end();
   });
 });

@@ -11,7 +11,6 @@ import { createPostgresDatabase } from "../support/postgres.ts";
 import {
   canSeeProcesses,
   childrenOf,
-  isAlive,
   type ServiceProcess,
   spawnService,
   startService,
@@ -177,13 +176,6 @@ describe("a stop", () => {
     expect(tookMs).toBeLessThan(60_000);
   });
 
-  test.concurrent("of several workers by SIGINT skips the drain time too", async () => {
-    await using service = await startService({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
-    const { code, tookMs } = await service.end("SIGINT");
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(60_000);
-  });
-
   // A request longer than the grace period takes ten seconds to test.
   test.concurrent.each(isCampaign ? [1000, 60_000] : [1000])(
     "lets requests of %i ms finish, up to a limit",
@@ -217,16 +209,6 @@ describe("a stop", () => {
     const { code } = await service.end("SIGTERM");
     socket.destroy();
     expect(code).toBe(0);
-  });
-
-  test.concurrent.if(isCampaign)("of several workers gives each its full drain time", async () => {
-    await using service = await startService({ ...store, DRAIN_SECONDS: "17" }, "--workers", "2");
-    const load = underLoad({ url: service.url, paths, connections: 4, rate: 40 }, 0);
-    const ending = service.end("SIGTERM");
-    await Bun.sleep(16_500);
-    expect(await load.stop()).toMatchObject({ failed: 0, failures: {} });
-    expect((await ending).tookMs).toBeWithin(17_000, 20_000);
-    expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(3);
   });
 
   test.concurrent.if(canSeeProcesses)("during the first runs does not wait for them", async () => {
@@ -275,32 +257,6 @@ describe("another process on the same port", () => {
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining(`port ${adminPort}: `)]);
     expect((await fetch(`${service.url}/livez`)).status).toBe(200);
   });
-
-  test.concurrent(
-    "takes over a shared port without a failed request",
-    async () => {
-      const ports = { PORT: `${await findFreePort()}`, ADMIN_PORT: `${await findFreePort()}` };
-      const environment = { ...store, ...ports, REUSE_PORT: "on", DRAIN_SECONDS: "1" };
-      let current = await startService(environment);
-      const load = underLoad({ url: current.url, paths, connections }, handoverRequests);
-      for (let count = 0; count < handovers; count++) {
-        await Bun.sleep(isCampaign ? 1000 : 200);
-        const next = await startService(environment);
-        expect([next.url, next.adminUrl]).toEqual([current.url, current.adminUrl]);
-        expect((await current.end("SIGTERM")).code).toBe(0);
-        current = next;
-      }
-      const outcome = await load.stop();
-      await using _ = current;
-      tell("ports shared", outcome);
-      expect(outcome.failures).toEqual({});
-      expect(outcome.answered).toBeGreaterThanOrEqual(handoverRequests);
-      // The old process has closed its connections.
-      expect(outcome.closing).toBeGreaterThanOrEqual(handovers);
-      expect(await sumOf(current, "pds_http_request_duration_seconds_count")).toBeWithin(1, outcome.requests);
-    },
-    30_000 + handoverRequests,
-  );
 });
 
 describe("two replicas that are restarted one after the other", () => {
@@ -347,212 +303,6 @@ describe("two replicas that are restarted one after the other", () => {
     },
     30_000 + handoverRequests,
   );
-});
-
-describe("workers", () => {
-  test.concurrent.each(["0", "-1", "257", "1.5", "two", "", "1e1", "0x2"])(
-    "cannot have the count %p",
-    async (count) => {
-      const { code, stderr, stdout } = await pds(["serve", `--workers=${count}`], store);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toBe(`pds: --workers: expected a number from 1 to 256, not ${count}\n`);
-    },
-  );
-
-  test("share a port, add up their metrics, and are controlled by their supervisor", async () => {
-    await using service = await startService({ ...store, DRAIN_SECONDS: "6" }, "--workers", "3");
-    expect(new URL(service.url).port).not.toBe("0");
-    expect(service.log().match(/"msg":"listening"/g)).toHaveLength(1);
-    expect(await sumOf(service, "pds_processes")).toBe(3);
-    expect(await readinessOf(service.adminUrl)).toMatchObject({ status: 200, body: { checks: { workers: "ok" } } });
-
-    const outcome = await runLoad({ url: service.url, paths, connections, requests: 4000 });
-    expect(outcome).toMatchObject({ failed: 0, answered: 4000 });
-    for (const [route, count] of [
-      ["/api/v1/products/:id", 1000],
-      ["/api/v1/products/pz/:sku", 1000],
-      ["/api/v1/histories", 1000],
-      ["/livez", 1000],
-    ] as const) {
-      expect(await answersOf(service, route)).toBe(count);
-    }
-    // Each worker has its own cache, so each read the store.
-    expect(await sumOf(service, "pds_cache_entries")).toBe(9);
-    expect(await sumOf(service, "pds_process_resident_memory_bytes")).toBeGreaterThan(3 * 20 * 2 ** 20);
-
-    const load = underLoad({ url: service.url, paths, connections }, 0);
-    await Bun.sleep(100);
-    const ending = service.end("SIGTERM");
-    await Bun.sleep(1500);
-    const drained = await load.stop();
-    const { code, tookMs } = await ending;
-    expect(drained.failures).toEqual({});
-    expect(drained.closing).toBeGreaterThan(0);
-    expect(code).toBe(0);
-    expect(tookMs).toBeGreaterThanOrEqual(6000);
-    expect(service.log().match(/"msg":"stopped"/g)).toHaveLength(4);
-    expect(service.log()).not.toMatch(/"level":[456]0/);
-  });
-
-  test("are replaced again if settings change while they are being replaced", async () => {
-    const [PDS_CONFIG = ""] = await writeFiles(folder, { "workers.toml": 'shop_domain = "one.example"\n' });
-    const environment = { ...store, SHOP_DOMAIN: undefined, PDS_CONFIG };
-    await using service = await startService(environment, "--workers", "2");
-    const before = childrenOf(service.pid);
-    service.process.kill("SIGUSR2");
-    await until("one is replaced", () => !before.every((pid) => childrenOf(service.pid).includes(pid)));
-    await Bun.write(PDS_CONFIG, 'shop_domain = "two.example"\n');
-    service.process.kill("SIGUSR2");
-    const replaced = () => service.log().match(/"replaced the workers"/g)?.length;
-    await until("all are replaced twice", () => replaced() === 2);
-    const shops = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const response = await fetch(`${service.url}/api/v1/products/1`, { headers: { Connection: "close" } });
-        return ((await response.json()) as { shop: string }).shop;
-      }),
-    );
-    expect(new Set(shops)).toEqual(new Set(["two.example"]));
-  });
-
-  test("outlive signals for the supervisor that are sent to the whole process group", async () => {
-    await using service = await startService(store, "--workers", "2");
-    const before = childrenOf(service.pid);
-    for (const pid of [...before, service.pid]) process.kill(pid, "SIGUSR2");
-    await until("all are replaced", () => service.log().includes("replaced the workers"));
-    expect(service.log()).not.toContain("exited unexpectedly");
-    expect(childrenOf(service.pid)).toHaveLength(2);
-  });
-
-  describe.if(canSeeProcesses)("that are killed,", () => {
-    test("are restarted, and the others continue", async () => {
-      await using service = await startService(store, "--workers", "3");
-      const before = childrenOf(service.pid);
-      expect(before).toHaveLength(3);
-      const load = underLoad({ url: service.url, paths, connections }, 2000);
-      await Bun.sleep(300);
-      const victim = before[1] as number;
-      process.kill(victim, "SIGKILL");
-      const workersCheck = async () => (await readinessOf(service.adminUrl)).body.checks.workers;
-      await until("it is missed", async () => (await workersCheck()) === "2 of 3 serve");
-      // The others can serve.
-      expect((await readinessOf(service.adminUrl)).status).toBe(200);
-      await until("there is another", async () => (await workersCheck()) === "ok");
-      const after = childrenOf(service.pid);
-      expect(after).toHaveLength(3);
-      expect(after).not.toContain(victim);
-      const outcome = await load.stop();
-      // Only the requests on its connections fail, once each.
-      expect(outcome.failed).toBeLessThanOrEqual(connections);
-      for (const why of Object.keys(outcome.failures)) expect(why).toMatch(/^(reset|closed before)/);
-      expect(await sumOf(service, "pds_processes")).toBe(3);
-      expect(service.log()).toContain("a worker exited unexpectedly and is restarted");
-      const again = await runLoad({ url: service.url, paths, connections, requests: 2000 });
-      expect(again).toMatchObject({ failed: 0 });
-    });
-
-    test("are restarted while the file is invalid, and follow a reload meanwhile", async () => {
-      const [PDS_CONFIG = ""] = await writeFiles(folder, { "restarted.toml": 'shop_domain = "former.example"\n' });
-      await using service = await startService({ ...store, SHOP_DOMAIN: undefined, PDS_CONFIG }, "--workers", "1");
-      const [worker = 0] = childrenOf(service.pid);
-      await Bun.write(PDS_CONFIG, "brnad = 1\n");
-      process.kill(worker, "SIGKILL");
-      await until("another worker serves with the former settings", async () => {
-        if (childrenOf(service.pid).includes(worker)) return false;
-        const response = await fetch(`${service.url}/api/v1/products/12`, { keepalive: false }).catch(() => undefined);
-        return (await response?.text())?.includes('"shop":"former.example"') === true;
-      });
-      await until("it says so", () => service.log().includes("a worker is restarted with the former ones"));
-
-      // A worker that is starting has been given its settings already.
-      const [second = 0] = childrenOf(service.pid);
-      process.kill(second, "SIGKILL");
-      await until("a third one starts", () => childrenOf(service.pid).some((pid) => pid !== second));
-      await Bun.write(PDS_CONFIG, "rate_limit = 1\n");
-      service.process.kill("SIGHUP");
-      const ask = () => fetch(`${service.url}/api/v1/histories`, { keepalive: false }).catch(() => undefined);
-      await until("the limit is in force", async () => (await ask())?.status === 429);
-    });
-
-    test("or hang are replaced within five seconds and a restart", async () => {
-      await using service = await startService(store, "--workers", "2");
-      const [victim = 0, other = 0] = childrenOf(service.pid);
-      process.kill(victim, "SIGSTOP");
-      await until("it is missed", () => !isAlive(victim));
-      const message = `"worker":${victim},"msg":"a worker does not respond and is killed"`;
-      await until("the log says so", () => service.log().includes(message));
-      const hasAnother = () => childrenOf(service.pid).length === 2;
-      await until("there is another", hasAnother);
-      expect(childrenOf(service.pid)).toContain(other);
-    });
-
-    test("or hang while the service stops do not get their drain time", async () => {
-      await using service = await startService({ ...store, DRAIN_SECONDS: "60" }, "--workers", "2");
-      const [victim = 0] = childrenOf(service.pid);
-      process.kill(victim, "SIGSTOP");
-      service.process.kill("SIGTERM");
-      await until("it is missed", () => !isAlive(victim));
-    });
-
-    test("while their replacement starts are not replaced twice", async () => {
-      await using service = await startService(store, "--workers", "2");
-      const [victim = 0, other = 0] = childrenOf(service.pid);
-      service.process.kill("SIGUSR2");
-      await until("its replacement starts", () => childrenOf(service.pid).length === 3);
-      process.kill(victim, "SIGKILL");
-      await until("all are replaced", () => service.log().includes("replaced the workers"));
-      // Longer than the pause before a restart.
-      await Bun.sleep(2500);
-      const workers = childrenOf(service.pid);
-      expect(workers).toHaveLength(2);
-      expect(workers).not.toContain(other);
-    });
-
-    test("except while the whole machine is paused", async () => {
-      await using service = await startService(store, "--workers", "2");
-      const workers = childrenOf(service.pid);
-      const all = [service.pid, ...workers];
-      for (const pid of all) process.kill(pid, "SIGSTOP");
-      await Bun.sleep(7000);
-      for (const pid of all) process.kill(pid, "SIGCONT");
-      await Bun.sleep(3000);
-      expect(childrenOf(service.pid)).toEqual(workers);
-      expect(service.log()).not.toContain("does not respond");
-    });
-
-    test.concurrent.each([0, 150, 300])(
-      "all exit when the supervisor is killed %i ms after their start",
-      async (ms) => {
-        const service = spawnService(["--workers", "3"], store);
-        await until("there are some", () => childrenOf(service.pid).length > 0);
-        await Bun.sleep(ms);
-        const workers = childrenOf(service.pid);
-        await service.end("SIGKILL");
-        await until("all have ended", () => !workers.some(isAlive)).finally(() => {
-          for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL");
-        });
-      },
-    );
-
-    test.concurrent("drain when the supervisor is killed", async () => {
-      await using service = await startService({ ...store, DRAIN_SECONDS: "10" }, "--workers", "1");
-      const [worker = 0] = childrenOf(service.pid);
-      process.kill(service.pid, "SIGKILL");
-      // Longer than the interval of heartbeats, which nobody receives any more.
-      await Bun.sleep(2500);
-      expect((await fetch(`${service.url}/livez`)).status).toBe(200);
-      await until("it has ended", () => !isAlive(worker));
-    });
-
-    test.concurrent("all exit when the supervisor is killed while they serve", async () => {
-      await using service = await startService(store, "--workers", "3");
-      const workers = childrenOf(service.pid);
-      expect(workers).toHaveLength(3);
-      await service.end("SIGKILL");
-      await until("all have ended", () => !workers.some(isAlive)).finally(() => {
-        for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL");
-      });
-    });
-  });
 });
 
 function tell(name: string, { requests, failed, failures, opened, longestMs, tookMs, failedAtMs }: LoadResult): void {

@@ -11,10 +11,10 @@ import { killOnExit } from "../support/kill-on-exit.ts";
 import { connectTo, isCampaign, migrateStore, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
-import { canSeeProcesses, childrenOf, isAlive, type ServiceProcess, startService } from "../support/service-process.ts";
+import { canSeeProcesses, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
-// Three replicas, one of them with workers, behind HAProxy as the documentation configures it, and
+// Three replicas behind HAProxy as the documentation configures it, and
 // PostgreSQL. Everything is killed, stopped, and frozen, alone and at once, while products change and
 // shoppers read. What a replica has cached is answered while any replica that has it lives.
 
@@ -99,7 +99,7 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
     };
     let started: ServiceProcess | undefined;
     await until("the replica starts", async () => {
-      started = await startService(environment, ...(index === 0 ? ["--workers", "2"] : [])).catch(() => undefined);
+      started = await startService(environment).catch(() => undefined);
       return started !== undefined;
     });
     return started as ServiceProcess;
@@ -122,11 +122,8 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
   const warmUp = async (index: number) => {
     const url = replicas[index]?.url;
     await until("it has all products", async () => {
-      // Several times, because each worker has a cache of its own.
-      const rounds = index === 0 ? 6 : 1;
-      const paths = Array.from({ length: rounds }, () => steadyIds.map(pathOf)).flat();
       const responses = await Promise.all(
-        paths.map((path) => fetch(url + path, { keepalive: false }).catch(() => null)),
+        steadyIds.map((id) => fetch(url + pathOf(id), { keepalive: false }).catch(() => null)),
       );
       return responses.every((response) => response?.status === 200);
     });
@@ -230,35 +227,24 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
       underWay.delete(name);
     }
   };
-  const withWorker = async (signal: NodeJS.Signals) => {
-    const supervisor = replicas[0];
-    if (supervisor === undefined) return;
-    const worker = pick(childrenOf(supervisor.pid));
-    process.kill(worker, signal);
-    await until("the supervisor replaces it", () => !isAlive(worker));
-    await until("both workers serve", async () => {
-      const response = await fetch(`${supervisor.adminUrl}/readyz`).catch(() => undefined);
-      return (await response?.text())?.includes('"workers":"ok"') === true;
-    });
-  };
   /** Which replica is disturbed: never the last that holds the products. */
-  const victim = async (among: readonly number[]): Promise<number> => {
+  const victim = async (): Promise<number> => {
     let found: number | undefined;
     await until("another replica holds the products", () => {
-      found = pick(among);
-      return [...holding].some((index) => index !== found && index !== 0);
+      found = pick([...ports.keys()]);
+      return [...holding].some((index) => index !== found);
     });
     holding.delete(found as number);
     return found as number;
   };
   const restart = async (signal: NodeJS.Signals) => {
-    const index = await victim([1, 2]);
+    const index = await victim();
     await replicas[index]?.end(signal);
     replicas[index] = await start(index);
     await warmUp(index);
   };
   const freeze = async () => {
-    const index = await victim([1, 2]);
+    const index = await victim();
     replicas[index]?.process.kill("SIGSTOP");
     // Sometimes for longer than the balancer waits for a response.
     await Bun.sleep(isCampaign && Math.random() < 0.1 ? 17_000 : random(500, 8000));
@@ -298,11 +284,6 @@ test.skipIf(!isPossible)(`cached products are answered through ${faultCount} out
       balancer.kill("SIGCONT");
     });
   await Promise.all([
-    disturb(1500, {
-      "worker killed": () => withWorker("SIGKILL"),
-      "worker stopped": () => withWorker("SIGTERM"),
-      "worker frozen": () => withWorker("SIGSTOP"),
-    }),
     disturb(2000, {
       "replica killed": () => restart("SIGKILL"),
       "replica stopped": () => restart("SIGTERM"),

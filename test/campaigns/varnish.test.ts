@@ -30,16 +30,6 @@ function startReplica(number: number): number {
   return server.port ?? 0;
 }
 
-/** The time by Varnish's clock. */
-async function readTime(url: string): Promise<string> {
-  const response = await fetch(url, { method: "PURGE", headers: { "xkey-current": "unknown" } });
-  return (await response.text()).match(/^0 purged at (\d+\.\d+)$/m)?.[1] ?? "";
-}
-
-/** Tells Varnish that everything has been purged by now. */
-const confirmTo = async (url: string) =>
-  await fetch(url, { method: "PURGE", headers: { "xkey-current": await readTime(url) } });
-
 test.skipIf(varnishd === null)("Varnish makes the most of what it has and of every replica", async () => {
   const { url } = await startVarnish([startReplica(1), startReplica(2)], await findFreePort());
   const read = async () => {
@@ -47,16 +37,11 @@ test.skipIf(varnishd === null)("Varnish makes the most of what it has and of eve
     const isHit = response.headers.get("x-varnish")?.includes(" ");
     return { status: response.status, text: await response.text(), age: response.headers.get("age"), isHit };
   };
-  const confirm = () => confirmTo(url);
   const purge = () => fetch(url, { method: "PURGE", headers: { "xkey-purge": "product" } });
 
-  // Browsers may keep what is fresh here for all of max-age, and cookies do not bypass the cache.
+  // Cookies do not bypass the cache, and every response says how old it is.
   await read();
-  await until("the response has no age", async () => {
-    await confirm();
-    return (await read()).age === null;
-  });
-  expect(await read()).toMatchObject({ status: 200, text: "v1", isHit: true });
+  expect(await read()).toMatchObject({ status: 200, text: "v1", isHit: true, age: expect.stringMatching(/^\d+$/) });
 
   state.withoutStore = 2;
   for (const waitMs of [4000, 500, 12_000, 500]) {
@@ -74,27 +59,6 @@ test.skipIf(varnishd === null)("Varnish makes the most of what it has and of eve
     await purge();
     expect(await read()).toMatchObject({ status: 200, text: "v2" });
   }
-});
-
-test.skipIf(varnishd === null)("Varnish says how old a response is unless the service confirms it", async () => {
-  Object.assign(state, { version: 1, withoutStore: 0 });
-  const { url } = await startVarnish([startReplica(1)], await findFreePort());
-  const readAge = async () => {
-    const response = await fetch(`${url}/api/v1/products/1`);
-    await response.text();
-    return response.headers.get("age");
-  };
-  expect(await readAge()).toBe("0");
-  await confirmTo(url);
-  // One confirmation holds for a second.
-  await until("the age is back", async () => (await readAge()) !== null);
-  // Clients cannot confirm anything.
-  const now = await readTime(url);
-  await fetch(`${url}/api/v1/products/1`, { headers: { "xkey-current": now } });
-  expect(await readAge()).not.toBeNull();
-  // A clock that was set back does not make an old confirmation last.
-  await fetch(url, { method: "PURGE", headers: { "xkey-current": `${Number(now) + 3600}` } });
-  expect(await readAge()).not.toBeNull();
 });
 
 test.skipIf(varnishd === null)("Varnish responds as soon as it has started", async () => {

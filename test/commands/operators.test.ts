@@ -217,6 +217,19 @@ describe("pds check", () => {
   });
 });
 
+test.if(process.platform === "linux")("pds check says when connections of a shared port are lost", async () => {
+  const migrates = await Bun.file("/proc/sys/net/ipv4/tcp_migrate_req")
+    .text()
+    .catch(() => "");
+  const DATABASE_URL = await createStore("sqlite");
+  const warningsOf = async (environment: Record<string, string>) =>
+    JSON.parse((await pds(["check", "--json"], { DATABASE_URL, ...environment })).stdout).warnings;
+  expect(await warningsOf({})).toEqual([]);
+  expect(await warningsOf({ REUSE_PORT: "on" })).toEqual(
+    migrates.trim() === "1" ? [] : [expect.stringMatching(/^REUSE_PORT: .* net\.ipv4\.tcp_migrate_req to 1$/)],
+  );
+});
+
 describe("pds init", () => {
   test("writes a file that pds check accepts, and never replaces one", async () => {
     const cwd = await temporaryFolder();

@@ -105,7 +105,6 @@ describe("the settings", () => {
         { setting: "CDN", value: "none", from },
         { setting: "PURGE_TOKEN", value: "(not set)", from },
         { setting: "RATE_LIMIT", value: "0", from },
-        { setting: "CONNECTION_LIMIT", value: "0", from },
         { setting: "CLIENT_PREFIX_IPV4", value: "32", from },
         { setting: "CLIENT_PREFIX_IPV6", value: "64", from },
         { setting: "TRUSTED_PROXIES", value: "", from },

@@ -41,16 +41,7 @@ async function startSample(): Promise<RunningService> {
   expect(await importAgain()).toBe(0);
   await writeFile(lines, "sku_id,style_code\nNEW,LASFAM\n");
   expect(await importAgain()).toBe(1);
-  await reportReplica();
   return service;
-}
-
-/** As another replica, which reports for as long as the tests take. */
-async function reportReplica(): Promise<void> {
-  const state = { host: "web-2", pid: 7, version: "1.2.3", duties: [], runs: [], lastChange: 1, behind: 0 };
-  const seenAt = new Date(Date.now() + 50 * 60_000).toISOString();
-  await using sql = await connectTo(store);
-  await sql`INSERT INTO replica ${sql([{ id: "other", started_at: seenAt, seen_at: seenAt, state: JSON.stringify(state) }])}`;
 }
 
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);
@@ -75,7 +66,6 @@ const pages = [
   ["choice group", "/personalization?group=MONTH"],
   ["choice", "/personalization?choice=Heart"],
   ["generation comparison", "/personalization/difference?sku=NEW"],
-  ["replicas", "/replicas"],
 ] as const;
 
 const looks = [

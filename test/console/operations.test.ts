@@ -2,9 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { PurgeStatus } from "../../src/database/purge.ts";
 import { queueReads } from "../../src/database/push-queue.ts";
 import { readPushState } from "../../src/database/push-state.ts";
-import { listReplicas, type ReplicaState, removeReplica, saveReplica } from "../../src/database/replica.ts";
 import { saveSubscribed } from "../../src/database/subscribed.ts";
-import { holdLease } from "../../src/database/work-lease.ts";
 import type { JobHealth } from "../../src/model/job.ts";
 import { openConsole, rowsOf, textOf } from "../support/console.ts";
 import { createMigratedStore, engines } from "../support/pds.ts";
@@ -12,10 +10,6 @@ import { createMigratedStore, engines } from "../support/pds.ts";
 const stores = await Promise.all(engines.map(async (engine) => ({ engine, url: await createMigratedStore(engine) })));
 
 const topics = ["products/update", "products/delete"];
-const state: ReplicaState = {
-  ...{ host: "web-1", pid: 41, version: "1.2.3", workers: undefined, runs: [], lastChange: 0 },
-  ...{ duties: ["schedules", "deliveries"], suspension: undefined, outage: undefined, standbys: undefined },
-};
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 const failure = { count: 3, since: ago(60), at: ago(50), retryAt: ago(-1), reason: "503" };
 
@@ -23,7 +17,6 @@ describe.each(stores)("on $engine, the console", async ({ url }) => {
   let jobs: readonly JobHealth[] = [];
   let purges: readonly PurgeStatus[] = [];
   const opened = await openConsole(url, "B", async () => jobs, {
-    replica: "one",
     push: () => readPushState(opened.database, topics),
     purge: async () => [...purges],
   });
@@ -37,40 +30,6 @@ describe.each(stores)("on $engine, the console", async ({ url }) => {
       VALUES (${job}, 'B', ${at}, ${until}, '9999', ${outcome}, 0, ${reason}) RETURNING id`;
     return run?.id ?? 0;
   };
-
-  test("shows what each replica reports, that one no longer does, and forgets it after an hour", async () => {
-    expect(textOf(await load("/replicas"))).toContain("No replica has reported yet.");
-    const run = await insertRun("catalog-sync", null, 1);
-    for (let change = 0; change < 3; change++) await sql`INSERT INTO change (noun, scope) VALUES ('product', '1')`;
-    await saveReplica(database, "one", { ...state, lastChange: 3, runs: [run] }, 7200);
-    const outage = { beganAgoS: 300, endedAgoS: 60 };
-    const workers = { serving: 1, wanted: 2 };
-    const other = { ...state, host: "web-2", workers, outage, lastChange: 1, suspension: "the store was upgraded" };
-    await saveReplica(database, "two", other, 60);
-    await database.inTransaction((transaction) => holdLease(transaction, "push", "two", 600));
-    await database.inTransaction((transaction) => holdLease(transaction, "purge cdn", "two", 600));
-    const rows = rowsOf(await load("/replicas")).toSorted();
-    expect(rows.map(([name]) => name)).toEqual(["web-1 process 41, which shows this page", "web-2 process 41"]);
-    const [one = [], two = []] = rows;
-    expect(one.slice(1, 4)).toEqual(["1.2.3", "2 hours ago", "none, it serves itself"]);
-    expect(one.slice(5)).toEqual(["up to 3", "runs catalog-sync for B Takes part in schedules, deliveries."]);
-    expect(two[3]).toBe("1 of 2 serve");
-    expect(two[4]).toMatch(/^reachable .* not reachable for 4 minutes until 20.* UTC$/);
-    expect(two[5]).toBe("up to 1 2 changes behind");
-    expect(two[6]).toMatch(/^purges cdn reads delivered changes .*Starts no further runs: the store was upgraded$/);
-
-    await sql`UPDATE replica SET seen_at = ${ago(5)} WHERE id = 'two'`;
-    const text = textOf(await load("/replicas"));
-    expect(text).toContain("no report since 5 minutes ago : it was killed, or cannot reach the store");
-    await sql`UPDATE replica SET seen_at = ${ago(61)} WHERE id = 'two'`;
-    await saveReplica(database, "one", state, 0);
-    // Nor does one stay that reported before the clock was set back.
-    await sql`INSERT INTO replica (id, started_at, seen_at, state) VALUES ('late', '9999', '9999', '{}')`;
-    await saveReplica(database, "one", state, 0);
-    expect((await listReplicas(database)).map(({ id }) => id)).toEqual(["one"]);
-    await removeReplica(database, "one");
-    expect(await listReplicas(database)).toEqual([]);
-  });
 
   test("shows the queue, the subscriptions, and the last delivery of each topic", async () => {
     expect(rowsOf(await load("/")).filter(([topic]) => topics.includes(topic ?? ""))).toEqual([

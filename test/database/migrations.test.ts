@@ -15,7 +15,6 @@ const names = [
   "2026-11-27-console",
   "2026-11-27-operators",
   "2026-11-28-change-log",
-  "2026-11-30-console",
 ];
 
 test("every engine has the same migrations in order of their dates", () => {

@@ -53,7 +53,7 @@ test("each process has as many connections as it may have", async () => {
   ] as const) {
     await using service = await startService({ DATABASE_URL: store, DATABASE_CONNECTIONS: connections });
     // Everything that the process does at once.
-    const paths = ["/", "/runs", "/products", "/replicas", "/metrics", "/readyz"];
+    const paths = ["/", "/runs", "/products", "/metrics", "/readyz"];
     const pages = paths.flatMap((path) => [`${service.adminUrl}${path}`, `${service.adminUrl}${path}`]);
     const skus = Array.from({ length: 50 }, (_, index) => `${service.url}/api/v1/products/pz/SKU${index}`);
     const responses = await Promise.all([...pages, ...skus].map((page) => fetch(page)));
@@ -61,7 +61,4 @@ test("each process has as many connections as it may have", async () => {
     expect([connections, await count()]).toEqual([connections, expected]);
     await service.end("SIGTERM");
   }
-  await using workers = await startService({ DATABASE_URL: store }, "--workers", "2");
-  expect(await count()).toBe(4 + 2 * 2);
-  await workers.end("SIGTERM");
 });

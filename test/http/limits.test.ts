@@ -9,7 +9,6 @@ import { FailureLog } from "../../src/http/failure-log.ts";
 import { RateLimiter } from "../../src/http/rate-limiter.ts";
 import { toBlockList } from "../../src/networks.ts";
 import { type Environment, isCampaign, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
-import { canSeeProcesses } from "../support/service-process.ts";
 import { createMemoryLog } from "../support/shopify.ts";
 import { until } from "../support/until.ts";
 
@@ -18,16 +17,14 @@ const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP
 /** The runtime counts in steps of four seconds, and rounds one second down to nothing now and then. */
 const idleSeconds = 5;
 const perMinute = 5;
-const maxConnections = 5;
 
 const [open, limited, behindProxy] = (await Promise.all(
   (
     [
       { IDLE_SECONDS: `${idleSeconds}`, TRUSTED_PROXIES: "127.0.0.1" },
-      { RATE_LIMIT: `${perMinute}`, CONNECTION_LIMIT: `${maxConnections}` },
+      { RATE_LIMIT: `${perMinute}` },
       {
         RATE_LIMIT: `${perMinute}`,
-        CONNECTION_LIMIT: `${maxConnections}`,
         TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8, 2001:db8::/32",
         SERVER_TIMING: "on",
         CACHE_HISTORIES: "no-store",
@@ -167,77 +164,6 @@ describe("a client that exceeds the rate limit", () => {
       expect(status).toBe(200);
       expect(headers.has("ratelimit") || headers.has("ratelimit-policy")).toBeFalse();
     }
-  });
-});
-
-describe.if(canSeeProcesses)("the connections of a network", () => {
-  test("beyond the limit are closed, the silent ones first, but not those of a trusted proxy", async () => {
-    const open = async (service: RunningService) => {
-      const closed = new Set<number>();
-      const { hostname, port } = new URL(service.url);
-      const connections = [];
-      for (let index = 0; index < 8; index++) {
-        const socket = await Bun.connect({
-          hostname,
-          port: Number(port),
-          socket: { data() {}, error() {}, close: () => void closed.add(index) },
-        });
-        // The kernel passes on a connection with its first data.
-        socket.write("GET / HTTP/1.1\r\n");
-        connections.push(socket);
-        await Bun.sleep(20);
-      }
-      return { closed, connections };
-    };
-    const [ofClient, ofProxy] = await Promise.all([open(limited), open(behindProxy)]);
-    await until("three are closed", () => ofClient.closed.size >= 3);
-    await until("they are counted", async () => {
-      const metrics = await (await fetch(`${limited.adminUrl}/metrics`)).text();
-      return Number(metrics.match(/^pds_connections_closed_total (\d+)$/m)?.[1]) >= 3;
-    });
-    await Bun.sleep(1200);
-    expect([...ofClient.closed].toSorted()).toEqual([0, 1, 2]);
-    expect(ofProxy.closed.size).toBe(0);
-    for (const socket of [...ofClient.connections, ...ofProxy.connections]) socket.end();
-  });
-});
-
-describe("a connection that sends many requests at once", () => {
-  const pipeline = async (count: number) => {
-    const { hostname, port } = new URL(behindProxy.url);
-    const closed = Promise.withResolvers<void>();
-    let text = "";
-    const socket = await Bun.connect({
-      hostname,
-      port: Number(port),
-      socket: {
-        data: (_, chunk) => {
-          text += chunk.toString("latin1");
-        },
-        error() {},
-        close: () => closed.resolve(),
-      },
-    });
-    const responses = () => text.split("HTTP/1.1 200 OK").slice(1);
-    socket.write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n".repeat(count));
-    return { socket, closed: closed.promise, responses };
-  };
-
-  test("gets complete responses to some of them, and is closed", async () => {
-    const { closed, responses } = await pipeline(3000);
-    await closed;
-    const all = responses();
-    expect(all.length).toBeWithin(4, 3000);
-    expect(all.filter((text) => /^connection: close\r$/im.test(text))).toEqual(all.slice(-1));
-    expect(new Set(all.map((text) => text.slice(text.indexOf("\r\n\r\n"))))).toHaveProperty("size", 1);
-  });
-
-  test("stays open if there are few", async () => {
-    const { socket, responses } = await pipeline(20);
-    await until("all are answered", () => responses().length === 20);
-    socket.write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
-    await until("it is still open", () => responses().length === 21);
-    socket.end();
   });
 });
 

@@ -259,3 +259,20 @@ test.each([
   const { code, stderr } = await pds(words, { DATABASE_URL, PDS_CONFIG: pausing });
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
+
+test("runs have the settings that the service read, whatever is in the file meanwhile", async () => {
+  const DATABASE_URL = await createStore("sqlite");
+  await migrateStore(DATABASE_URL);
+  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
+    "pds.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\n',
+  });
+  await using sql = await connectTo(DATABASE_URL);
+  const newest = async () => (await sql`SELECT max(id) AS id FROM run WHERE finished_at IS NOT NULL`)[0]?.id ?? 0;
+  await using _ = await startService({ DATABASE_URL, PDS_CONFIG });
+  await Bun.write(PDS_CONFIG, "brnad = 1\n");
+  const before = await newest();
+  await until("more runs have finished", async () => (await newest()) > before + 2);
+  expect([...(await sql`SELECT DISTINCT outcome FROM run WHERE finished_at IS NOT NULL`)]).toEqual([
+    { outcome: "succeeded" },
+  ]);
+});

@@ -4,10 +4,7 @@ import { startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // A change may have been purged before a process notices it. An embedded store is polled at once.
-test.each([
-  ["for a moment gives Varnish no old response without an age", 400, /^public|^no-store/],
-  ["for long gives Varnish no old response to keep", 1500, /^no-store/],
-])("a process that is held up %s", async (_, heldUpMs, caching) => {
+test("a process that is held up for long gives a CDN no old response to keep", async () => {
   const url = await createMigratedStore("postgres");
   await using sql = await connectTo(url);
   await using locking = await connectTo(url);
@@ -31,7 +28,7 @@ test.each([
       await locking`BEGIN`;
       await locking`LOCK TABLE change IN ACCESS EXCLUSIVE MODE`;
       const reading = [read(), read(2)];
-      await Bun.sleep(heldUpMs);
+      await Bun.sleep(1500);
       service.process.kill("SIGCONT");
       const [found, missing] = await Promise.all(reading);
       await locking`COMMIT`;
@@ -43,6 +40,6 @@ test.each([
   };
   for (const response of await findOld()) {
     expect(Number(response?.age)).toBeGreaterThan(0);
-    expect(response?.cdn).toMatch(caching);
+    expect(response?.cdn).toMatch(/^no-store/);
   }
 });

@@ -54,7 +54,7 @@ export function spawnService(
     child.kill(signal);
     const code = await child.exited;
     const tookMs = performance.now() - begunMs;
-    // Its workers also hold the other end, and survive a SIGKILL for a while.
+    // Its runs also hold the other end, and survive a SIGKILL for a while.
     await Promise.race([Promise.all(reading), ...(signal === "SIGKILL" ? [Bun.sleep(500)] : [])]);
     return { code, tookMs };
   };

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { cleanUp } from "../support/clean-up.ts";
-import { rowsOf } from "../support/console.ts";
 import { connectTo, createStore, enginesOf, pds, type RunningService, serve } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
 import { startService } from "../support/service-process.ts";
@@ -188,7 +187,6 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
 });
 
 const subscriptionStore = await createStore("sqlite");
-const workerStore = await createStore("sqlite");
 
 describe("subscriptions", () => {
   const platform = startPlatform({ products: 3, webhooks: { speedUp: 1_000_000, delayMs: [0, 20], duplicates: 0.5 } });
@@ -251,28 +249,4 @@ describe("subscriptions", () => {
     expect(topicsOf()).toEqual([]);
     expect(await pds(["platform", "unsubscribe"], withUrl)).toMatchObject({ code: 1 });
   });
-});
-
-test("with several workers, each accepts deliveries, and the products are read", async () => {
-  const platform = startPlatform({ products: 2 });
-  const [id = ""] = platform.catalog.ids(0, 1);
-  const environment = { ...webhookEnvironment(platform), DATABASE_URL: workerStore, LOOKUPS_PER_MINUTE: "0" };
-  await using service = await startService(environment, "--workers", "2");
-  for (let delivery = 0; delivery < 4; delivery++) {
-    expect((await deliver(service.url, { body: product(id), headers: { Connection: "close" } })).status).toBe(200);
-  }
-  const isRead = async () => (await fetch(`${service.url}/api/v1/products/${id}`)).status === 200;
-  await until("the product is read", isRead);
-  expect(countOf(await metricsOf(service), "products/update", "accepted")).toBe(4);
-  expect((await metricsOf(service)).match(/pds_push_queue_products (\d)/)?.[1]).toBe("1");
-  const load = async (page: string) => await (await fetch(service.adminUrl + page)).text();
-  const update = rowsOf(await load("/")).find(([topic]) => topic === "products/update");
-  expect(update?.[1]).toMatch(/just now|now|ago/);
-  await until("the replica reports", async () => {
-    const replicas = rowsOf(await load("/replicas"));
-    return (
-      replicas.length === 1 && replicas[0]?.[0]?.includes("which shows this page") === true && replicas[0][3] === "2"
-    );
-  });
-  await service.end("SIGTERM");
 });

@@ -7,7 +7,6 @@ import { overviewPage } from "./overview.tsx";
 import { personalizationPage } from "./personalization.tsx";
 import { productPage } from "./product.tsx";
 import { productsPage } from "./products.tsx";
-import { replicasPage } from "./replicas.tsx";
 import { runPage } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
 
@@ -25,7 +24,6 @@ export const pages: readonly PageDefinition[] = [
     section: "/personalization",
     render: comparisonPage,
   },
-  { route: "/replicas", title: "Replicas", render: replicasPage },
   { route: "/actions", title: "Actions", render: actionsPage },
   { route: "/actions/:action", title: "Action", section: "/actions", render: actionPage },
   { route: "/audit", title: "Audit", render: auditPage },

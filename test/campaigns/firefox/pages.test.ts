@@ -81,7 +81,7 @@ describe.skipIf(firefox === undefined)("in Firefox", async () => {
     test.each(
       [
         ...["/", "/runs", "/runs/2", "/products?q=silver", "/products/6781249159168", "/personalization"],
-        ...["/personalization?sku=1812234", "/personalization?style=LASFAM", "/replicas"],
+        ...["/personalization?sku=1812234", "/personalization?style=LASFAM"],
       ].map((path) => [path] as const),
     )("the console's page %s fits, and has no errors or accessibility problems", async (path) => {
       const { page } = opened;

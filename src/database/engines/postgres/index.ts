@@ -4,7 +4,6 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { operators } from "../migrations/2026-11-27-operators.ts";
-import { replicas } from "../migrations/2026-11-30-console.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
@@ -55,7 +54,6 @@ export const postgres: Engine = {
     console,
     operators(columnTypes),
     changeLog,
-    replicas(columnTypes),
   ],
   columnTypes,
   maxConcurrentReads,

@@ -5,7 +5,6 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { operators } from "../migrations/2026-11-27-operators.ts";
-import { replicas } from "../migrations/2026-11-30-console.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -42,7 +41,6 @@ export const sqlite: Engine = {
     console,
     operators(columnTypes),
     changeLog,
-    replicas(columnTypes),
   ],
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
