@@ -74,7 +74,9 @@ export class Replica {
     try {
       const response = await fetch(`${this.adminUrl}/readyz`, { signal: AbortSignal.timeout(1000) });
       const { checks } = (await response.json()) as { checks: { database: string } };
-      return response.ok && checks.database === "ok";
+      if (!response.ok || checks.database !== "ok") return false;
+      // A store counts as lost only after three seconds. It has to answer for what no cache has.
+      return (await fetch(`${this.url}/api/v1/products/pz/${crypto.randomUUID()}`)).ok;
     } catch {
       return false;
     }

@@ -2,7 +2,7 @@ import { SQL } from "bun";
 
 /** Tables of which a restored store keeps nothing: rights of processes, and what caches were told. */
 const leftTables = [
-  ...["lease", "operator_session", "replica", "change", "generation_list", "purge_target"],
+  ...["lease", "operator_session", "change", "generation_list", "purge_target"],
   ...["schema_migration", "schema_minimum"],
 ];
 

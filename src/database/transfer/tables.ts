@@ -35,7 +35,6 @@ export const keptTables: readonly KeptTable[] = [
 export const leftTables = [
   "lease",
   "operator_session",
-  "replica",
   "change",
   "generation_list",
   "purge_target",
