@@ -102,14 +102,6 @@ export function createFetch(options: FetchOptions = {}): Fetch {
 }
 
 /**
- * For a request that another part of the runtime sends, which resolves the name again.
- * @throws ServiceError `unavailable` if its address is refused
- */
-export async function checkDestination(url: string, options: FetchOptions): Promise<void> {
-  await createResolver(options)(new URL(url));
-}
-
-/**
  * @returns a function that returns the addresses of a URL's host; undefined if it is an address, or
  * if a proxy connects to it. The function throws ServiceError if one is refused.
  */
@@ -190,7 +182,7 @@ function redirect(init: FetchInit, status: number, isOtherOrigin: boolean): Fetc
 }
 
 /** The work itself runs on, but nothing waits for it. */
-export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (signal == null) return await promise;
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason as Error);

@@ -1,7 +1,12 @@
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
+import type { Database } from "../database/database.ts";
+import { findLastGeneration } from "../database/generation.ts";
 import { type ConnectOptions, closeDatabase, inspectStore, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
+import { findCurrentPresentation } from "../database/presentation.ts";
+import { listFirstProducts } from "../database/product.ts";
+import { findLastSuccess } from "../database/run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { pooledOptions } from "../service/connections.ts";
@@ -27,10 +32,10 @@ export async function check(values: Values): Promise<boolean> {
   const log = await openLog(config);
   const jobs = listJobs(config, log, await createPlatform(config, log));
   const checks = await Promise.all([...checkStores(config), ...jobs.map(checkSource)]);
-  const pauses = await readPauses(config, jobs);
+  const { pauses, missing } = await readStored(config, jobs);
   const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));
   const unused = listSettingsWithoutEffect(config);
-  const warnings = await listWarnings(config);
+  const warnings = [...missing, ...(await listWarnings(config))];
   if (values.json === true) {
     const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem ?? null }));
     printSafeJson({ checks: results, schedules, settings_without_effect: unused, warnings });
@@ -92,27 +97,37 @@ async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal):
   }
 }
 
-/** The jobs that are paused, and since when; none if the store cannot be read. */
-async function readPauses(
-  { databaseUrl, databaseDirectUrl }: Config,
-  jobs: readonly PlannedJob[],
-): Promise<Map<PlannedJob, JobPause>> {
-  const paused = new Map<PlannedJob, JobPause>();
-  const read = async () => {
-    const store = await openStored(databaseDirectUrl || databaseUrl);
-    if (store === undefined) return;
-    try {
-      for (const job of jobs) {
-        const pause = await findPause(store.database, job.name, job.brand);
-        if (pause?.resumedAt === null) paused.set(job, pause);
-      }
-    } finally {
-      await closeDatabase(store.database);
+interface Stored {
+  /** The jobs that are paused, and since when. */
+  readonly pauses: ReadonlyMap<PlannedJob, JobPause>;
+  /** What it lacks, in sentences: a store that was created anew has only what jobs have brought. */
+  readonly missing: readonly string[];
+}
+
+/** @returns nothing if the store is not there, or cannot be read, which its check reports */
+async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, jobs: readonly PlannedJob[]) {
+  const pauses = new Map<PlannedJob, JobPause>();
+  const missing: string[] = [];
+  const read = async (database: Database) => {
+    for (const job of jobs) {
+      const pause = await findPause(database, job.name, job.brand);
+      if (pause?.resumedAt === null) pauses.set(job, pause);
+      const success = await findLastSuccess(database, job.name, job.brand);
+      if (success === undefined) missing.push(`${job.name} of ${job.brand} has never succeeded`);
+    }
+    if ((await listFirstProducts(database, 1)).length === 0) missing.push("the store has no products");
+    for (const each of new Set([brand, ...jobs.map((job) => job.brand)])) {
+      const generation = await findLastGeneration(database, each);
+      if (generation === undefined) missing.push(`the store has no personalization of ${each}`);
+      const presentation = await findCurrentPresentation(database, each);
+      if (presentation === undefined) missing.push(`the store has no presentation of ${each}`);
     }
   };
-  // The check of the store reports what is wrong.
-  await read().catch(() => {});
-  return paused;
+  try {
+    const store = await openStored(databaseDirectUrl || databaseUrl);
+    if (store !== undefined) await read(store.database).finally(() => closeDatabase(store.database));
+  } catch {}
+  return { pauses, missing } satisfies Stored;
 }
 
 function toTimesRow({ next, paused_since, paused_by, ...rest }: ReturnType<typeof listTimes>[number]) {

@@ -1,12 +1,10 @@
 import type { Command, CommandOption } from "./command.ts";
 
 const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
-const url: CommandOption = { type: "string", placeholder: "URL" };
 const force: CommandOption = {
   type: "boolean",
   sentence: "Import even if checks fail; the report lists the overridden checks.",
 };
-const replace: CommandOption = { type: "boolean", sentence: "Replace all data that the store holds." };
 const jobBrand: CommandOption = { type: "string", sentence: "Brand of the job, if it is configured for several." };
 const importOptions = {
   brand: { type: "string", sentence: "Brand to import for; defaults to BRAND." },
@@ -169,30 +167,11 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),
   },
   backup: {
-    usage: "FILE|s3://BUCKET/KEY [--json]",
-    summary:
-      "Write the whole store, as of one moment, to a file or a bucket, and verify it; the service keeps running.",
+    usage: "FILE [--json]",
+    summary: "Copy the embedded store, as of one moment, into a new file, and check it; the service keeps running.",
     options: { json },
     positionals: [1, 1],
-    run: async ([destination = ""], values) => (await import("./backup.ts")).backup(destination, values),
-  },
-  restore: {
-    usage: "FILE|s3://BUCKET/KEY [--replace] [--json]",
-    summary: "Fill the store from a backup of any engine: all of it, or nothing.",
-    options: { replace, json },
-    positionals: [1, 1],
-    run: async ([source = ""], values) => (await import("./restore.ts")).restore(source, values),
-  },
-  copy: {
-    usage: "[--from URL] --to URL [--replace] [--json]",
-    summary: "Copy a store into another one, of the same or another engine. Repeat it to continue after a failure.",
-    options: {
-      from: { ...url, sentence: "Store to read; defaults to DATABASE_URL." },
-      to: { ...url, sentence: "Store to fill." },
-      replace,
-      json,
-    },
-    run: async (_, values) => (await import("./restore.ts")).copy(values),
+    run: async ([path = ""], values) => (await import("./backup.ts")).backup(path, values),
   },
   check: {
     usage: "[--json]",
@@ -209,13 +188,25 @@ export const commands: Readonly<Record<string, Command>> = {
   "platform subscribe": {
     usage: "[--url URL]",
     summary: "Let the platform deliver changes of products to this service.",
-    options: { url: { ...url, sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path." } },
+    options: {
+      url: {
+        type: "string",
+        placeholder: "URL",
+        sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path.",
+      },
+    },
     run: async (_, values) => (await import("./platform.ts")).subscribe(values),
   },
   "platform unsubscribe": {
     usage: "[--url URL]",
     summary: "End the deliveries to this service.",
-    options: { url: { ...url, sentence: "Address to end deliveries to; defaults to the subscribed one." } },
+    options: {
+      url: {
+        type: "string",
+        placeholder: "URL",
+        sentence: "Address to end deliveries to; defaults to the subscribed one.",
+      },
+    },
     run: async (_, values) => (await import("./platform.ts")).unsubscribe(values),
   },
   "platform subscriptions": {

@@ -38,22 +38,3 @@ export function createProgressLine(): ProgressLine {
   };
   return { show, end: () => terminal.write(isOpen ? "\n" : "") };
 }
-
-/** A line on a terminal that counts rows on their way, and names their table. */
-export function createRowLine(title: string) {
-  const isShown = isTerminal();
-  let rows = 0;
-  let shownAt = 0;
-  const show = (chunk: { readonly table: string; readonly rows: number }) => {
-    rows += chunk.rows;
-    const now = performance.now();
-    if (!isShown || now - shownAt < updateIntervalMs) return;
-    shownAt = now;
-    process.stderr.write(`\r${title}: ${pluralize(rows, "row")}, ${chunk.table}\x1b[K`);
-  };
-  const end = () => {
-    if (shownAt > 0) process.stderr.write("\r\x1b[K");
-    shownAt = 0;
-  };
-  return { show, end };
-}

@@ -24,7 +24,7 @@ export const sourceSettings = {
   s3Endpoint: setting({
     default: "",
     parse: httpUrl,
-    sentence: "Endpoint of an S3-compatible store other than Amazon's, for a feed or a backup at an `s3://` URL.",
+    sentence: "Endpoint of an S3-compatible store other than Amazon's, for a feed at an `s3://` URL.",
     hide: "credentials",
   }),
   s3Region: setting({ default: "us-east-1", parse: anyText, sentence: "Region of the S3 store." }),

@@ -55,22 +55,6 @@ export async function checkFreeSpace({ name, folder, sql, engine }: Database): P
   );
 }
 
-/**
- * Checks the disk of an embedded store.
- * @param describe makes the message of the megabytes that are free and required
- * @throws ServiceError `unavailable` when there is too little space
- */
-export async function requireFreeSpace(
-  { folder }: Database,
-  bytes: number,
-  describe: (freeMb: number, requiredMb: number) => string,
-): Promise<void> {
-  if (folder === undefined) return;
-  const freeBytes = await readFreeBytes(folder);
-  if (freeBytes >= bytes) return;
-  throw new ServiceError("unavailable", describe(Math.floor(freeBytes / 2 ** 20), Math.ceil(bytes / 2 ** 20)));
-}
-
 /** Not every system reports it. There the store itself fails when the disk is full. */
 async function readFreeBytes(folder: string): Promise<number> {
   const disk = await statfs(folder).catch(() => undefined);

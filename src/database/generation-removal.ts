@@ -93,8 +93,6 @@ export async function removeMarkedGenerations(database: Database, brand: string)
   for (const { id } of removed) {
     try {
       await database.inTransaction(async (transaction) => {
-        // The next cleanup drops the tables that a backup reads.
-        if (!(await transaction.engine.mayDropTables(transaction.sql))) return;
         // Requests with an older list of generations still name the tables. While the removal waits
         // for a lock, they wait, too.
         await transaction.engine.limitLockWaits(transaction.sql);

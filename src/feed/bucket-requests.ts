@@ -23,7 +23,7 @@ const expiresIn = 3600;
 /** Of an error, which has its reason at the start. */
 const maxReasonBytes = 10_000;
 
-export function createBucketClient(bucket: string, settings: BucketSettings): S3Client {
+function createBucketClient(bucket: string, settings: BucketSettings): S3Client {
   const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = settings;
   return new S3Client({
     bucket,
@@ -81,7 +81,7 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
 }
 
 /** @throws the reason of the signal if it has aborted */
-export function toServiceError(name: string, cause: unknown, signal: AbortSignal): ServiceError {
+function toServiceError(name: string, cause: unknown, signal: AbortSignal): ServiceError {
   signal.throwIfAborted();
   if (cause instanceof ServiceError) return cause;
   const { code = "", message } = cause as Error & { code?: string };

@@ -25,7 +25,6 @@ const size = isCampaign ? { skus: 50_000, products: 5000, rate: 100 } : { skus: 
 /** How long a fault lasts at least, and the pause after it. */
 const holdMs = isCampaign ? 10_000 : 1500;
 const calmMs = isCampaign ? 14_000 : 500;
-const backupAgeMs = isCampaign ? 20_000 : 3000;
 /** Products edited per second. */
 const editRate = 2;
 /**
@@ -102,15 +101,13 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
   const steps: Step[] = [];
   const progress = (text: string) => process.stderr.write(`${Math.round(sinceBegin() / 1000)} s: ${text}\n`);
   await Bun.sleep(calmMs);
-  const lostRows: string[] = [];
-  const onLost = (sentences: readonly string[]) => lostRows.push(...sentences);
   const reader = new DirectReader({
     replicas: fleet.replicas,
     catalog,
     history,
     ids: unrequestedIds.slice(0, directlyRead),
   });
-  for (const fault of await listFaults(fleet, { newVersion, backupAgeMs, onLost, unrequestedIds, reader })) {
+  for (const fault of listFaults(fleet, { newVersion, unrequestedIds, reader })) {
     if (!isCampaign && fault.isShort !== true) continue;
     const fromMs = sinceBegin();
     await fault.begin();
@@ -169,7 +166,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     ticks: (Object.keys(schedules) as ScheduledJob[]).flatMap((job) => listTicks(job, startedMs, endedMs)).length,
     hidden: replicaWatcher.get(503),
     defects: replicaWatcher.defects,
-    wrong: [...wrong, ...lostRows],
+    wrong,
     checked: ids.length + skus.length,
     repeated: shoppers.repeated,
     hitRatio: shoppers.edgeHits / shoppers.edgeRequests,

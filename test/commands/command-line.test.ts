@@ -64,8 +64,6 @@ const commands = [
   "brands",
   "brands remove",
   "backup",
-  "restore",
-  "copy",
   "check",
   "health",
   "platform subscribe",

@@ -5,6 +5,7 @@ import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
+  createMigratedStore,
   createStore,
   type Engine,
   type Environment,
@@ -193,7 +194,7 @@ describe("pds check", () => {
     const DATABASE_URL = `sqlite:${join(folder, "unchecked.sqlite")}`;
     const { code, stdout } = await pds(["check", "--json"], { PDS_CONFIG: config, DATABASE_URL, SCHEDULER: "off" });
     expect(code).toBe(1);
-    const { checks, schedules, settings_without_effect } = JSON.parse(stdout);
+    const { checks, schedules, settings_without_effect, warnings } = JSON.parse(stdout);
     expect(
       checks.map(({ checked, problem }: { checked: string; problem: string | null }) => [checked, problem]),
     ).toEqual([
@@ -213,8 +214,26 @@ describe("pds check", () => {
     ]);
     expect(schedules[0].next).toHaveLength(5);
     expect(settings_without_effect).toHaveLength(1);
+    expect(warnings).toEqual([]);
     expect(existsSync(join(folder, "unchecked.sqlite"))).toBe(false);
   });
+});
+
+test("pds check names what a store lacks", async () => {
+  const [PDS_CONFIG = ""] = await writeFiles(folder, {
+    "lacks.toml": `brand = "acme"\n[jobs.personalization-import]\nsource = "${feed}"\n`,
+  });
+  const environment = { PDS_CONFIG, DATABASE_URL: await createMigratedStore("sqlite") };
+  const warnings = async () => JSON.parse((await pds(["check", "--json"], environment)).stdout).warnings;
+  const [never, products, personalization, presentation] = [
+    "personalization-import of acme has never succeeded",
+    "the store has no products",
+    "the store has no personalization of acme",
+    "the store has no presentation of acme",
+  ];
+  expect(await warnings()).toEqual([never, products, personalization, presentation]);
+  expect((await pds(["run", "personalization-import"], environment)).code).toBe(0);
+  expect(await warnings()).toEqual([products, presentation]);
 });
 
 test.if(process.platform === "linux")("pds check says when connections of a shared port are lost", async () => {
@@ -224,7 +243,6 @@ test.if(process.platform === "linux")("pds check says when connections of a shar
   const DATABASE_URL = await createStore("sqlite");
   const warningsOf = async (environment: Record<string, string>) =>
     JSON.parse((await pds(["check", "--json"], { DATABASE_URL, ...environment })).stdout).warnings;
-  expect(await warningsOf({})).toEqual([]);
   expect(await warningsOf({ REUSE_PORT: "on" })).toEqual(
     migrates.trim() === "1" ? [] : [expect.stringMatching(/^REUSE_PORT: .* net\.ipv4\.tcp_migrate_req to 1$/)],
   );

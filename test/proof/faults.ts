@@ -1,13 +1,8 @@
-import { join } from "node:path";
-import { SQL } from "bun";
-import { pds, temporaryFolder } from "../support/pds.ts";
 import type { Program } from "../support/program.ts";
 import type { Proxy as Link } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
 import type { DirectReader } from "./direct-reader.ts";
 import type { Fleet } from "./fleet.ts";
-import { findLostRows, noteKeptRows, readKeptRows } from "./kept-rows.ts";
-import { schedules } from "./ticks.ts";
 
 export interface Fault {
   readonly name: string;
@@ -31,40 +26,9 @@ const answeredMs = 200;
 /** An import begins each minute. */
 const afterNextMinuteMs = () => 60_000 - (Date.now() % 60_000) + 8000;
 
-async function run({ environment }: Pick<Fleet, "environment">, ...args: readonly string[]): Promise<void> {
-  const { code, stderr } = await pds(args, environment);
-  if (code !== 0) throw new Error(`${args[0]}: ${stderr}`);
-}
-
-/**
- * Takes a backup, and compares a store that nobody uses, restored from it, with the one that it was
- * taken from.
- * @returns what is lost
- */
-async function tryBackup(fleet: Fleet, path: string): Promise<string[]> {
-  const { url } = fleet.cluster.primary;
-  const expected = await noteKeptRows(url, () => run(fleet, "backup", path));
-  const name = `restored_${crypto.randomUUID().replaceAll("-", "")}`;
-  await using sql = new SQL(url, { max: 1 });
-  await sql.unsafe(`CREATE DATABASE ${name}`);
-  try {
-    const other = new URL(url);
-    other.pathname = `/${name}`;
-    const environment = { DATABASE_URL: other.href };
-    await run({ environment }, "restore", path);
-    await run({ environment }, "restore", path, "--replace");
-    return findLostRows(expected, await readKeptRows(other.href));
-  } finally {
-    await sql.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
-  }
-}
-
 export interface FaultOptions {
   /** Main file of the version to upgrade to. */
   readonly newVersion: string;
-  /** How long before a restore its backup is taken. */
-  readonly backupAgeMs: number;
-  readonly onLost: (sentences: readonly string[]) => void;
   /** Products that shoppers do not request. */
   readonly unrequestedIds: readonly string[];
   /** Reads such products at the replicas. */
@@ -72,12 +36,8 @@ export interface FaultOptions {
 }
 
 /** All faults, one after the other. */
-export async function listFaults(
-  fleet: Fleet,
-  { newVersion, backupAgeMs, onLost, unrequestedIds, reader }: FaultOptions,
-): Promise<Fault[]> {
+export function listFaults(fleet: Fleet, { newVersion, unrequestedIds, reader }: FaultOptions): Fault[] {
   const { cluster, erp, platform, replicas, balancers, edges, edgeUrls, databaseBalancer, pooler, links } = fleet;
-  const backup = join(await temporaryFolder(), "store.backup");
   const cut = (name: string, ...ways: readonly Link[]): Fault => ({
     name: `cut: ${name}`,
     begin: async () => {
@@ -199,17 +159,6 @@ export async function listFaults(
       end: () => cluster.rebuildStandby(),
     },
     {
-      name: "restored: a backup of a while ago",
-      isShort: true,
-      begin: async () => onLost(await tryBackup(fleet, backup)),
-      holdMs: () => backupAgeMs,
-      end: async () => {
-        // A restore waits for runs in progress. The restored store knows nothing of the pause.
-        for (const job of Object.keys(schedules)) await run(fleet, "pause", job);
-        await run(fleet, "restore", backup, "--replace");
-      },
-    },
-    {
       name: "upgraded: one replica after the other",
       isShort: true,
       begin: async () => first?.upgrade(newVersion),
@@ -219,7 +168,7 @@ export async function listFaults(
       },
     },
     {
-      // The last, because a failover and a restore purge everything. Responses of before a change get to
+      // The last, because a failover purges everything. Responses of before a change get to
       // the edges after its first purge, and must be gone at the end.
       name: "slow: the edges and a balancer",
       isShort: true,

@@ -15,7 +15,7 @@ interface Doubt {
 
 /**
  * Which version of each item the store held at which time, as far as polls have seen it. The store
- * may return to an earlier version, as it does when a backup is restored.
+ * may return to an earlier version.
  */
 export class StoreHistory {
   readonly #states = new Map<string, State[]>();

@@ -14,7 +14,7 @@ export const itemOf = (id: bigint | string) => `product ${id}`;
 /** The version of what was never changed. */
 export const original = "v0";
 
-/** Follows what the store holds, through failovers and restored backups. */
+/** Follows what the store holds, through failovers. */
 export class StoreWatcher {
   readonly #url: string;
   readonly #history: StoreHistory;
@@ -61,7 +61,6 @@ export class StoreWatcher {
     const [row] = await sql<{ last: number }[]>`SELECT coalesce(max(id), 0) AS last FROM change`;
     const last = Number(row?.last);
     if (last === this.#lastChange) return;
-    // A restored store goes on with a number that is so much higher.
     const isContinued = this.#lastChange >= 0 && last > this.#lastChange && last - this.#lastChange < keptChanges;
     const changes = isContinued
       ? await sql<{ noun: string; scope: string | null }[]>`

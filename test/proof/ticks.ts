@@ -23,7 +23,7 @@ export type ScheduledJob = keyof typeof schedules;
 
 const pollMs = 1000;
 
-/** Collects the runs, also those that a restored backup does not have. */
+/** Collects the runs. */
 export class RunRecorder {
   readonly #url: () => string;
   readonly #runs = new Map<string, TickRun>();

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { SQL } from "bun";
 import { toJson } from "../../src/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
@@ -80,7 +79,7 @@ const fixtures = await Promise.all(
   }),
 );
 
-describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge, environment, service }) => {
+describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environment, service }) => {
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
   const handleOf = (id: string) => platform.catalog.findProduct(id)?.handle ?? "";
   const run = async (...args: string[]) => {
@@ -135,15 +134,6 @@ describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge,
     ["an import of personalization", tagOf("FONT"), () => importFeed("Slab")],
     ["a rollback", tagOf("FONT"), () => run("rollback", "personalization", "--brand", "acme")],
     ["an import of a presentation", fingerprintTag(presentationFingerprint("acme")), importPresentation],
-    [
-      "a restored backup",
-      "product",
-      async () => {
-        const path = join(folder, `${engine}.pds`);
-        await run("backup", path);
-        await run("restore", path, "--replace");
-      },
-    ],
     ["the removal of a brand", "personalization", () => run("brands", "remove", "acme")],
     [
       "a lookup at the platform",

@@ -28,7 +28,6 @@ export interface Store extends Disposable {
 
 /** Listens on a free port until it is stopped or the `using` block ends. */
 export async function startStore(): Promise<Store> {
-  const uploads = new Map<string, Map<number, Buffer>>();
   const server = createServer((request, response) => {
     const { method = "", url = "" } = request;
     store.requests.push(`${method} ${url}`);
@@ -41,11 +40,6 @@ export async function startStore(): Promise<Store> {
     const problem = signatureError(request);
     if (problem !== undefined) return refuse(403, problem);
     if (store.intercept(request, response)) return;
-    if (method === "PUT" || method === "POST") {
-      // A client that gives up during an upload is no failure of the store.
-      receive(request, response, uploads, store.objects).catch(() => response.destroy());
-      return;
-    }
     const object = store.objects.get(decodeURIComponent(new URL(url, "http://store").pathname).slice(1));
     if (object === undefined) return refuse(404, "NoSuchKey");
     const whole = Buffer.from(object.content);
@@ -82,38 +76,6 @@ export async function startStore(): Promise<Store> {
   return store;
 }
 
-/** Stores an object that is sent whole, or in parts. */
-async function receive(
-  request: IncomingMessage,
-  response: ServerResponse,
-  uploads: Map<string, Map<number, Buffer>>,
-  objects: Map<string, StoredObject>,
-): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? "", "http://store");
-  const name = decodeURIComponent(pathname).slice(1);
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks);
-  const id = searchParams.get("uploadId");
-  const parts = uploads.get(id ?? "");
-  let xml = "";
-  if (searchParams.has("uploads")) {
-    uploads.set(`upload${uploads.size}`, new Map());
-    xml = `<InitiateMultipartUploadResult><UploadId>upload${uploads.size - 1}</UploadId></InitiateMultipartUploadResult>`;
-  } else if (id === null) objects.set(name, { content: body });
-  else if (request.method === "PUT") parts?.set(Number(searchParams.get("partNumber")), body);
-  else {
-    const inOrder = [...(parts ?? [])].toSorted(([a], [b]) => a - b);
-    objects.set(name, { content: Buffer.concat(inOrder.map(([, part]) => part)) });
-    xml = '<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>';
-  }
-  response.writeHead(200, {
-    "Content-Length": Buffer.byteLength(xml),
-    ETag: `"${createHash("md5").update(body).digest("hex")}"`,
-  });
-  response.end(xml);
-}
-
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
 /** What a signature of version 4 is made from. */
@@ -133,8 +95,8 @@ interface Signed {
  */
 function signatureError({ method, url = "", headers }: IncomingMessage): string | undefined {
   const [path = "", query = ""] = url.split("?");
-  const signed = query.includes("X-Amz-Signature=") ? signedByUrl(query) : signedByHeader(headers, query);
-  if (signed === undefined) return "AccessDenied";
+  if (!query.includes("X-Amz-Signature=")) return "AccessDenied";
+  const signed = signedByUrl(query);
   const { credential, time, headerNames, payload, signature } = signed;
   const [keyId = "", ...scope] = credential.split("/");
   if (keyId !== accessKeyId) return "InvalidAccessKeyId";
@@ -148,15 +110,6 @@ function signatureError({ method, url = "", headers }: IncomingMessage): string 
   const key = scope.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
   const expected = hmac(key, ["AWS4-HMAC-SHA256", time, scope.join("/"), hash].join("\n")).toString("hex");
   return names.includes("host") && signature === expected ? undefined : "SignatureDoesNotMatch";
-}
-
-function signedByHeader(headers: IncomingMessage["headers"], query: string): Signed | undefined {
-  const pattern = /^AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=(.*)$/;
-  const [, credential, headerNames = "", signature = ""] = headers.authorization?.match(pattern) ?? [];
-  const payload = `${headers["x-amz-content-sha256"]}`;
-  return credential === undefined
-    ? undefined
-    : { credential, time: `${headers["x-amz-date"]}`, headerNames, query, payload, signature };
 }
 
 function signedByUrl(query: string): Signed {

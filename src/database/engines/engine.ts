@@ -1,7 +1,6 @@
 import type { SQL } from "bun";
 import type { MaybePromise } from "../../maybe-promise.ts";
 import type { NewRows } from "./insert-rows.ts";
-import type { Transfer } from "./transfer.ts";
 
 export type Value = string | number | bigint;
 
@@ -125,8 +124,6 @@ export interface Engine {
    * @throws ServiceError `unavailable` when they lead to different tables
    */
   readonly checkPooler: (pooled: SQL, direct: SQL) => Promise<string[]>;
-  /** Whether tables can be dropped without waiting for a backup that reads them. */
-  readonly mayDropTables: (transaction: SQL) => Promise<boolean>;
   /**
    * Makes a transaction fail soon when it has to wait for a lock: statements that read the same
    * table would wait behind it.
@@ -185,7 +182,11 @@ export interface Engine {
   /** The space that the store has freed inside its file. */
   readonly readReusableBytes: (sql: SQL) => Promise<number>;
 
-  readonly transfer: Transfer;
+  /**
+   * Copies the store at a URL, as of one moment, into a new file, and checks the copy; undefined for a
+   * server, which has tools of its own.
+   */
+  readonly backUp: ((url: string, path: string) => void) | undefined;
 
   /** Whether the engine raised the error. Statements are tested, so the store is unreachable. */
   readonly isStoreError: (error: unknown) => boolean;

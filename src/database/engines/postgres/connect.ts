@@ -59,15 +59,6 @@ function timeouts({ lock, statement, idle }: Readonly<Record<"lock" | "statement
   };
 }
 
-/** Parameters of a session, by name. */
-type Parameters = Readonly<Record<string, string>>;
-
-/** Opens one connection for a long transaction, or for a lock. */
-export function connectOnce(url: string, parameters: Parameters = {}): SQL {
-  const connection = { ...livenessChecks, ...parametersOf.job, ...parameters };
-  return new SQL(url, { connectionTimeout: 5, max: 1, idleTimeout: 0, connection });
-}
-
 /**
  * Opens a pool of connections. The driver sends statements without waiting for the rows of the last
  * one, so one connection serves many requests, and each wake-up of a process handles several of them.
@@ -76,7 +67,6 @@ export function connect(
   url: string,
   purpose: Purpose,
   { isPooled = false, isPrepared = true, max = purpose === "job" ? jobConnections : 1 }: ConnectOptions,
-  parameters: Parameters = {},
 ): Connections {
   const open = (max: number) =>
     new SQL(url, {
@@ -86,7 +76,7 @@ export function connect(
       // ran, it would scan all runs.
       prepare: isPrepared && purpose !== "background",
       // A pooler refuses parameters, so the role has them.
-      ...(!isPooled && { connection: { ...livenessChecks, ...parametersOf[purpose], ...parameters } }),
+      ...(!isPooled && { connection: { ...livenessChecks, ...parametersOf[purpose] } }),
     });
   const openAll = () => {
     const sql = open(max);

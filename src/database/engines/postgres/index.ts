@@ -19,7 +19,6 @@ import { checkPooler } from "./pooler.ts";
 import { productQueries, readByIndex } from "./product-queries.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
-import { mayDropTables, transfer } from "./transfer.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
 const lockKeys: Readonly<Record<LockName, number>> = {
@@ -66,7 +65,6 @@ export const postgres: Engine = {
   withoutTimeouts: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0"),
   findMissingRight,
   checkPooler,
-  mayDropTables,
   limitLockWaits: (transaction) => transaction.unsafe("SET LOCAL lock_timeout = 500"),
   holdRun,
   endAbandoned,
@@ -98,7 +96,7 @@ export const postgres: Engine = {
   truncateLog: async () => {},
   readReusableBytes: async () => 0,
 
-  transfer,
+  backUp: undefined,
 
   // The base class: a lost connection may have no class of its own.
   isStoreError: (error) => error instanceof SQL.SQLError,

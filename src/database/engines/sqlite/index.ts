@@ -5,6 +5,7 @@ import { jobs } from "../migrations/2026-11-23-jobs.ts";
 import { operations } from "../migrations/2026-11-24-operations.ts";
 import { presentation } from "../migrations/2026-11-26-presentation.ts";
 import { operators } from "../migrations/2026-11-27-operators.ts";
+import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
 import { initial } from "./migrations/2026-11-22-initial.ts";
@@ -17,7 +18,6 @@ import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-c
 import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
-import { transfer } from "./transfer.ts";
 
 /** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
 const placeholder = () => "?";
@@ -55,7 +55,6 @@ export const sqlite: Engine = {
   findMissingRight: async () => undefined,
   // A reader keeps what it reads.
   checkPooler: async () => [],
-  mayDropTables: async () => true,
   limitLockWaits: async () => {},
   // The lock of a process ends with it.
   holdRun: async () => {},
@@ -92,7 +91,7 @@ export const sqlite: Engine = {
     return row?.bytes ?? 0;
   },
 
-  transfer,
+  backUp,
 
   isStoreError,
   isBusy,
