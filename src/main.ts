@@ -7,7 +7,7 @@ import { commands } from "./commands/index.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 import { ServiceError } from "./errors.ts";
-import { tooOld } from "./program.ts";
+import { otherSchema } from "./program.ts";
 import { findSimilar } from "./suggest.ts";
 
 /** Exit statuses. */
@@ -78,8 +78,8 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     reportFailure(error);
     if (stoppedBy !== undefined) return failureStatus();
-    const { isTooOld } = await import("./database/index.ts");
-    if (isTooOld(error)) return tooOld;
+    const { isOtherSchema } = await import("./database/index.ts");
+    if (isOtherSchema(error)) return otherSchema;
     return error instanceof ServiceError && isMisuse(error) ? misused : failed;
   }
 }

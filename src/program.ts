@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Exit status of a program that is too old for its store. */
-export const tooOld = 3;
+/** Exit status of a program whose store another version made. */
+export const otherSchema = 3;
 
 const isExecutable = Bun.embeddedFiles.length > 0 || Bun.main.startsWith("/$bunfs/");
 

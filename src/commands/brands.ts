@@ -44,7 +44,7 @@ export function removeBrand(brand: string, values: Values): Promise<boolean> {
     );
     if (configured) printMessage(`its next import stores it again: remove its table from pds.toml`);
     return true;
-  }, "write");
+  });
 }
 
 const describeRemoved = (generations: number, presentations: number) =>

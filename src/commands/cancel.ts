@@ -25,7 +25,7 @@ export async function cancel(text: string, values: Values): Promise<boolean> {
     else
       print(`run ${id}: ${job} for ${brand} ${isCancelled ? `ended: ${reason}` : "succeeded before it was stopped"}`);
     return isCancelled;
-  }, "write");
+  });
 }
 
 async function explainRefusal(database: Database, id: number): Promise<ServiceError> {

@@ -76,7 +76,6 @@ async function checkStore(checked: string, url: string, setting: string, options
   const problem = await findProblem(async () => {
     const state = await inspectStore(url, setting, options);
     if (state === "absent") note = " (not created yet)";
-    if (state === "older") note = ' (of an older version; "pds serve" upgrades it)';
   });
   return { checked, at: `${url}${note}`, problem };
 }
@@ -125,7 +124,7 @@ async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, job
   };
   try {
     const store = await openStored(databaseDirectUrl || databaseUrl);
-    if (store !== undefined) await read(store.database).finally(() => closeDatabase(store.database));
+    if (store !== undefined) await read(store).finally(() => closeDatabase(store));
   } catch {}
   return { pauses, missing } satisfies Stored;
 }

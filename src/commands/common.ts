@@ -49,43 +49,28 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
 type StoreWork<T> = (database: Database, config: Config) => Promise<T>;
 
 /**
- * Works with the store that is there, and neither creates nor upgrades one.
- * @param access a command that changes data needs the tables of this version; one that only reads
- *   may find what it needs in an older store
- * @throws ServiceError `unavailable` without a store, or with one that is too old
+ * Works with the store that is there, and creates none.
+ * @throws ServiceError `unavailable` without a store
  */
-export function withStore<T>(work: StoreWork<T>, access: "read" | "write" = "read"): Promise<T> {
+export function withStore<T>(work: StoreWork<T>): Promise<T> {
   return withStoreIfAny((database, config) => {
     if (database !== undefined) return work(database, config);
     throw new ServiceError(
       "unavailable",
       `DATABASE_URL: ${storeUrlOf(config)} does not exist yet; "pds serve" and the imports create it`,
     );
-  }, access);
+  });
 }
 
 /** Like {@link withStore}, for work that can do without a store. */
 export async function withStoreIfAny<T>(
   work: (database: Database | undefined, config: Config) => Promise<T>,
-  access: "read" | "write" = "read",
 ): Promise<T> {
   const config = readConfig(process.env);
-  const { isDatabaseError, openStored } = await import("../database/index.ts");
-  const store = await openStored(storeUrlOf(config));
-  if (store === undefined) return await work(undefined, config);
-  const { database, state } = store;
-  const isOlder = state === "older";
-  const refuse = (cause?: unknown): never => {
-    const message = `DATABASE_URL: an older version made ${database.name}; "pds serve" and the imports upgrade it`;
-    throw new ServiceError("unavailable", message, { cause });
-  };
-  return await closeAfter(database, async () => {
-    if (isOlder && access === "write") refuse();
-    return await work(database, config).catch((error) => {
-      if (isOlder && isDatabaseError(error)) refuse(error);
-      throw error;
-    });
-  });
+  const { openStored } = await import("../database/index.ts");
+  const database = await openStored(storeUrlOf(config));
+  if (database === undefined) return await work(undefined, config);
+  return await closeAfter(database, () => work(database, config));
 }
 
 /** Reads the settings, opens the store or creates it, and closes it after the work. */

@@ -14,7 +14,7 @@ export function printManual(commands: Readonly<Record<string, Command>>): boolea
     ".SH COMMANDS",
     ...Object.entries(commands).flatMap(([name, command]) => describe(name, command)),
     ".SH EXIT STATUS",
-    "0 for success, 1 for failure, 2 for wrong usage or an invalid setting, 3 if the store needs a newer version,",
+    "0 for success, 1 for failure, 2 for wrong usage or an invalid setting, 3 if another version made the store,",
     "130 after an interrupt.",
     ".SH FILES",
     ".TP",

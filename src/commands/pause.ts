@@ -21,7 +21,7 @@ export async function pause(name: string, values: Values): Promise<boolean> {
     else print(`${name} for ${job.brand} has been paused since ${paused?.pausedAt} by ${paused?.pausedBy}`);
     if (run !== undefined) printMessage(`run ${run.id} is in progress, and goes on; "pds cancel ${run.id}" ends it`);
     return true;
-  }, "write");
+  });
 }
 
 /** Lets a job's schedule go on from now. */
@@ -39,7 +39,7 @@ export async function resume(name: string, values: Values): Promise<boolean> {
       );
     }
     return true;
-  }, "write");
+  });
 }
 
 /** Wrong names are refused before the store is opened. */

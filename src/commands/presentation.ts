@@ -64,7 +64,7 @@ export async function rollback(values: Values): Promise<boolean> {
     else if (change.from === change.to) printMessage(`presentation ${change.to} of ${brand} is already current`);
     else printMessage(`made presentation ${change.to} of ${brand} current instead of ${change.from}`);
     return change !== undefined;
-  }, "write");
+  });
 }
 
 function listAll(occurrences: Occurrences, describe: () => string): void {

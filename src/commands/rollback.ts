@@ -16,7 +16,7 @@ export async function rollback(values: Values): Promise<boolean> {
     else if (values.json === true) printJson({ brand, generation: change.to, before: change.from });
     else printMessage(describeChange(change, brand, to !== undefined));
     return change !== undefined;
-  }, "write");
+  });
 }
 
 function describeChange({ from, to }: CurrentChange, brand: string, isSelected: boolean): string {

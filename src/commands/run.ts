@@ -77,8 +77,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
       },
     });
     await monitors.settled(signal);
-    if (run === "released")
-      throw new ServiceError("unavailable", `${name}: the store or this program was upgraded; try again`);
+    if (run === "released") throw new ServiceError("unavailable", `${name}: this program was replaced; try again`);
     return run?.outcome === "succeeded" && status === 0;
   });
 }

@@ -30,7 +30,7 @@ ExecStart=${toCommand([...program, "serve"])}
 KillMode=mixed
 Restart=always
 RestartSec=2
-# An invalid setting, and a store that needs a newer version: a restart does not help.
+# An invalid setting, and a store that another version made: a restart does not help.
 RestartPreventExitStatus=2 3
 
 DynamicUser=yes

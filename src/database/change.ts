@@ -23,11 +23,11 @@ export async function findLastChange({ read }: Queryable): Promise<number> {
 /** The newest change of a log. In the log of another store, the same number has another time. */
 export interface ChangePosition {
   readonly number: number;
-  /** ISO 8601 in UTC; null for a change of an older program. */
-  readonly recordedAt: string | null;
+  /** ISO 8601 in UTC. */
+  readonly recordedAt: string;
 }
 
-export const noChange: ChangePosition = { number: 0, recordedAt: null };
+export const noChange: ChangePosition = { number: 0, recordedAt: "" };
 
 /**
  * The newest change of the primary, and in which history of the store it is: another one when a
@@ -35,7 +35,7 @@ export const noChange: ChangePosition = { number: 0, recordedAt: null };
  * @throws StandbyError when the server is a standby, whose changes may be behind
  */
 export async function findChangePosition({ read, engine }: Queryable) {
-  type Row = { number: number | null; recordedAt: string | null; history: string | null };
+  type Row = (ChangePosition | { number: null }) & { history: string | null };
   const [row] = await read<Row>(
     `SELECT newest.*, ${engine.history} AS history
     FROM (SELECT 1) AS one
@@ -45,8 +45,8 @@ export async function findChangePosition({ read, engine }: Queryable) {
     [],
   );
   if (row === undefined || row.history === null) throw new StandbyError();
-  const { number, recordedAt, history } = row;
-  return { newest: number === null ? noChange : { number, recordedAt }, history };
+  const { history } = row;
+  return { newest: row.number === null ? noChange : { number: row.number, recordedAt: row.recordedAt }, history };
 }
 
 /** Whether a log has a change with this number and time. */
@@ -57,11 +57,11 @@ export async function hasChange({ read }: Queryable, { number, recordedAt }: Cha
 
 /** @returns the time since the first change after a number was made, in seconds; 0 if there is none */
 export async function findOldestChangeS({ read, engine }: Queryable, after: number): Promise<number> {
-  const [oldest] = await read<{ at: string | null; now: string }>(
+  const [oldest] = await read<{ at: string; now: string }>(
     `SELECT recorded_at AS at, ${engine.now} AS now FROM change WHERE id > $1 ORDER BY id LIMIT 1`,
     [after],
   );
-  return oldest?.at == null ? 0 : Math.max(0, Date.parse(oldest.now) - Date.parse(oldest.at)) / 1000;
+  return oldest === undefined ? 0 : Math.max(0, Date.parse(oldest.now) - Date.parse(oldest.at)) / 1000;
 }
 
 /** The server follows another one, so it may be behind, and accepts no writes. */
@@ -106,8 +106,7 @@ export async function recordPersonalizationChange(
   const scope = fingerprints === undefined ? null : formatFingerprints(fingerprints);
   // Changes must be numbered in the order in which their transactions commit.
   await engine.lock(sql, "changes");
-  await sql`
-    INSERT INTO change (noun, scope, recorded_at) VALUES ('personalization', ${scope}, ${sql.unsafe(engine.now)})`;
+  await sql`INSERT INTO change (noun, scope) VALUES ('personalization', ${scope})`;
 }
 
 const formatFingerprints = (numbers: readonly number[]) =>

@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from "./database.ts";
+import type { Engine } from "./engines/engine.ts";
 
 /**
  * The tables of a generation. Each has its own, so that it is removed as a whole, and no statement
@@ -11,23 +12,24 @@ export const tablesOf = (generation: number) => ({
   groups: `generation_${generation}_group`,
 });
 
-export async function createGenerationTables({ sql, engine }: Transaction, generation: number): Promise<void> {
+/** The statements that create the tables of a generation. */
+export function generationStatements({ columnTypes }: Pick<Engine, "columnTypes">, generation: number): string[] {
   const { skus, styles, groups } = tablesOf(generation);
-  const { key, bytes, clustered, singleProcess } = engine.columnTypes;
-  await sql.unsafe(
+  const { key, bytes, clustered, singleProcess } = columnTypes;
+  return [
     `CREATE TABLE ${skus} (sku ${key} NOT NULL ${clustered === "" ? "" : "PRIMARY KEY"}, lines ${bytes} NOT NULL) ${clustered} ${singleProcess}`,
-  );
-  // rows: the JSON of its rows, separated by commas; empty when lines name a style that has none.
-  // groups: numbers of the choice groups. skus: how many SKUs offer it. examples: the first, as JSON.
-  await sql.unsafe(
+    // rows: the JSON of its rows, separated by commas; empty when lines name a style that has none.
+    // groups: numbers of the choice groups. skus: how many SKUs offer it. examples: the first, as JSON.
     `CREATE TABLE ${styles} (number INTEGER PRIMARY KEY, code ${key} NOT NULL, rows ${bytes} NOT NULL,
       groups ${bytes} NOT NULL, skus INTEGER NOT NULL, examples TEXT NOT NULL) ${singleProcess}`,
-  );
-  // rows: the JSON of its choices; empty when styles name a group that has none.
-  // styles: the numbers of the first styles that use it.
-  await sql.unsafe(
+    // rows: the JSON of its choices; empty when styles name a group that has none.
+    // styles: the numbers of the first styles that use it.
     `CREATE TABLE ${groups} (number INTEGER PRIMARY KEY, name ${key} NOT NULL, rows ${bytes} NOT NULL, styles ${bytes} NOT NULL) ${singleProcess}`,
-  );
+  ];
+}
+
+export async function createGenerationTables({ sql, engine }: Transaction, generation: number): Promise<void> {
+  for (const statement of generationStatements(engine, generation)) await sql.unsafe(statement);
 }
 
 /** Adds the indexes, which takes less time once the rows are there. */

@@ -6,26 +6,20 @@ import { explainDiskFull } from "./disk.ts";
 import type { Connections, ConnectOptions, Purpose } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
-import { migrate, NewerStoreError, readSchemaState, type SchemaState } from "./migrate.ts";
+import { createTables, OtherSchemaError, readSchemaState, type SchemaState } from "./migrate.ts";
 
 export type { ConnectOptions };
 
 /**
- * Opens the store and brings its schema up to date.
+ * Opens the store, and creates its tables if it is empty.
  * @param url of a scheme that one of the engines has; an embedded store is created when absent
  * @throws ServiceError `unavailable` when the store cannot be reached, or another version made it
  */
 export function openDatabase(url: string, purpose: Purpose = "job", options: ConnectOptions = {}): Promise<Database> {
   return open(url, purpose, options, async (database) => {
-    await retryWhileBusy(database.engine, () => migrate(database));
+    await retryWhileBusy(database.engine, () => createTables(database));
     return database;
   });
-}
-
-/** A store that was opened as it is. */
-export interface StoredDatabase {
-  readonly database: Database;
-  readonly state: Exclude<SchemaState, "absent">;
 }
 
 /**
@@ -33,11 +27,11 @@ export interface StoredDatabase {
  * @returns undefined if there is none yet
  * @throws ServiceError as {@link openDatabase} does
  */
-export async function openStored(url: string): Promise<StoredDatabase | undefined> {
+export async function openStored(url: string): Promise<Database | undefined> {
   if (!databaseExists(url)) return undefined;
   return await open(url, "job", {}, async (database) => {
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
-    if (state !== "absent") return { database, state };
+    if (state === "current") return database;
     await closeDatabase(database);
     return undefined;
   });
@@ -87,8 +81,8 @@ async function open<T>(
 
 export const closeDatabase = (database: Database) => database.close(5);
 
-/** Whether opening the store failed because this program is too old for it. */
-export const isTooOld = (error: unknown) => (error as Error).cause instanceof NewerStoreError;
+/** Whether opening the store failed because another version made its tables. */
+export const isOtherSchema = (error: unknown) => (error as Error).cause instanceof OtherSchemaError;
 
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
 export const isDatabaseError = (error: unknown) => engines.some(({ isStoreError }) => isStoreError(error));

@@ -1,95 +1,89 @@
-import packageJson from "../../package.json" with { type: "json" };
+import { sha256 } from "../model/operator.ts";
 import type { Database, Queryable } from "./database.ts";
+import { engines } from "./engines/index.ts";
+import { generationStatements } from "./generation-tables.ts";
 
-/** The store needs a newer version of the program. */
-export class NewerStoreError extends Error {}
+// Dated migrations begin with version 1.0.0. Until then, a store is used only by programs with its own schema.
 
-/** Whether the store has no tables yet, those of an older version, or at least those of this one. */
-export type SchemaState = "absent" | "older" | "current";
+/** What is inside columns. Raise it when a program would misread what others wrote there. */
+const contents = 1;
+
+/** Identifies the tables of all engines, and what is in them. */
+const fingerprint = sha256(
+  JSON.stringify([contents, ...engines.map((engine) => [engine.schema, generationStatements(engine, 0)])]),
+);
+
+/** A program with other tables made the store. */
+export class OtherSchemaError extends Error {
+  constructor() {
+    super(
+      "another version of the program made its tables: start that version, or set DATABASE_URL to a new database and " +
+        'import the data again with "pds import products" and "pds import personalization", or run the configured jobs',
+    );
+  }
+}
+
+/** Whether the store has tables: those of this program. */
+export type SchemaState = "absent" | "current";
 
 /**
- * Reads how far the schema is. A newer version may have added to it.
- * @throws NewerStoreError when a newer version made the store unusable for this one
- * @throws Error when a version before the first release made the store, or when a role can neither see nor create it
+ * @throws OtherSchemaError when the store has other tables
+ * @throws Error when a role can neither see nor create them
  */
 export async function readSchemaState(database: Database): Promise<SchemaState> {
-  const applied = await listApplied(database);
-  if (applied === undefined) {
-    await refuseMissingRight(database);
-    await refusePreRelease(database);
+  // First: a process that creates them meanwhile does so in one transaction.
+  const hasTables = await hasTable(database, "product");
+  const found = await findFingerprint(database);
+  if (found !== undefined) {
+    requireOwn(found);
+    return "current";
   }
-  await refuseNewer(database);
-  if (applied === undefined) return "absent";
-  return database.engine.migrations.every(({ name }) => applied.includes(name)) ? "current" : "older";
+  // Earlier states had no fingerprint.
+  if (hasTables) throw new OtherSchemaError();
+  const missing = await database.engine.findMissingRight(database.sql);
+  if (missing !== undefined) throw new Error(missing);
+  return "absent";
 }
 
 /**
- * Brings the schema up to date. Any number of replicas may do so at once.
- * @param names of the migrations to apply; all by default
+ * Creates the tables of an empty store. Any number of replicas may do so at once.
  * @throws as {@link readSchemaState} does
  */
-export async function migrate(database: Database, names?: readonly string[]): Promise<void> {
+export async function createTables(database: Database): Promise<void> {
   if ((await readSchemaState(database)) === "current") return;
-  const { engine } = database;
-  const migrations = engine.migrations.filter(({ name }) => names?.includes(name) ?? true);
-  await database.inTransaction(async (transaction) => {
-    await engine.withoutTimeouts(transaction.sql);
-    await engine.lock(transaction.sql, "migrations");
-    await transaction.sql`CREATE TABLE IF NOT EXISTS schema_migration (name TEXT PRIMARY KEY)`;
-    const done = (await listApplied(transaction)) ?? [];
-    for (const { name, statements } of migrations) {
-      if (done.includes(name)) continue;
-      for (const statement of statements) await transaction.sql.unsafe(statement);
-      await transaction.sql`INSERT INTO schema_migration (name) VALUES (${name})`;
-    }
+  await database.inTransaction(async ({ sql, engine }) => {
+    await engine.withoutTimeouts(sql);
+    await engine.lock(sql, "schema");
+    await sql`CREATE TABLE IF NOT EXISTS schema_fingerprint (fingerprint TEXT PRIMARY KEY)`;
+    const [other] = await sql<{ fingerprint: string }[]>`SELECT fingerprint FROM schema_fingerprint`;
+    // Another process has created them meanwhile, perhaps one of another version.
+    if (other !== undefined) return requireOwn(other.fingerprint);
+    for (const statement of engine.schema) await sql.unsafe(statement);
+    await sql`INSERT INTO schema_fingerprint (fingerprint) VALUES (${fingerprint})`;
   });
 }
 
-async function refuseNewer(database: Database): Promise<void> {
-  const problem = await findNewerVersion(database);
-  if (problem !== undefined) throw new NewerStoreError(problem);
+function requireOwn(found: string): void {
+  if (found !== fingerprint) throw new OtherSchemaError();
 }
 
-/** Why this program is too old for the store, which may be upgraded at any time; undefined if it isn't. */
-export async function findNewerVersion({ sql, engine }: Queryable): Promise<string | undefined> {
-  const needs = await sql<{ migration: string; version: string }[]>`
-    SELECT migration, version FROM schema_minimum ORDER BY migration DESC`.catch((error: unknown) => {
-    if (engine.isTableMissing(error)) return [];
-    throw error;
-  });
-  const unknown = needs.find((need) => !engine.migrations.some(({ name }) => name === need.migration));
-  if (unknown === undefined) return undefined;
-  const { migration, version } = unknown;
-  return `it needs version ${version} or newer because of the migration ${migration}; this is version ${packageJson.version}`;
-}
-
-/** The names of the migrations that the store has had; undefined without the table. */
-export async function listApplied({ sql, engine }: Queryable): Promise<string[] | undefined> {
+/** @returns undefined without the table */
+async function findFingerprint({ sql, engine }: Queryable): Promise<string | undefined> {
   try {
-    const rows = await sql<{ name: string }[]>`SELECT name FROM schema_migration`;
-    return rows.map(({ name }) => name);
+    const [row] = await sql<{ fingerprint: string }[]>`SELECT fingerprint FROM schema_fingerprint`;
+    return row?.fingerprint ?? "";
   } catch (error) {
     if (engine.isTableMissing(error)) return undefined;
     throw error;
   }
 }
 
-/** Without the right to use their schema, tables that exist are missing. */
-async function refuseMissingRight({ sql, engine }: Queryable): Promise<void> {
-  const missing = await engine.findMissingRight(sql);
-  if (missing !== undefined) throw new Error(missing);
-}
-
-/** Versions before the first release counted their migrations in a table of another name. */
-async function refusePreRelease({ sql, engine }: Queryable): Promise<void> {
+async function hasTable({ sql, engine }: Queryable, name: string): Promise<boolean> {
   try {
-    await sql`SELECT id FROM migration LIMIT 1`;
+    await sql.unsafe(`SELECT 1 FROM ${name} LIMIT 1`);
+    return true;
   } catch (error) {
-    if (engine.isTableMissing(error)) return;
+    if (engine.isTableMissing(error)) return false;
     throw error;
   }
-  throw new Error(
-    "a version before the first release made it, and it cannot be upgraded; set DATABASE_URL to a new database, then " +
-      'import the data again with "pds import products" and "pds import personalization", or run the configured jobs',
-  );
 }

@@ -19,8 +19,8 @@ export interface PurgeMark {
 export interface PurgeState {
   /** Identifies everything besides the data that responses depend on. */
   readonly form: string;
-  /** In which history of the store the numbers are; absent in states of older versions. */
-  readonly history?: string;
+  /** In which history of the store the numbers are. */
+  readonly history: string;
   /** Number of the last change that was purged once, and of the last one that was purged twice. */
   readonly first: number;
   readonly second: number;
@@ -32,9 +32,9 @@ export interface PurgeState {
   readonly atOnce: number | undefined;
   /** Undefined while purging works. */
   readonly failure: PurgeFailure | undefined;
-  /** The last purges, the newest first; absent in states of older versions. */
+  /** The last purges, the newest first; absent before the first. */
   readonly recent?: readonly PurgeRecord[];
-  /** Failures that have ended, the newest first; absent in states of older versions. */
+  /** Failures that have ended, the newest first; absent before the first. */
   readonly ended?: readonly EndedPurgeFailure[];
 }
 

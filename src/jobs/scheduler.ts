@@ -105,7 +105,7 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingCo
   let since: string | undefined;
   while (!signal.aborted) {
     try {
-      if (await context.upgrade.hasHappened()) return;
+      if (context.upgrade.hasHappened()) return;
       const now = await readNow(database);
       since ??= now;
       if ((await findLastSuccess(database, name, brand)) !== undefined) return;
@@ -171,7 +171,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
       }
-      if (await context.upgrade.hasHappened()) return;
+      if (context.upgrade.hasHappened()) return;
       const scheduledAt = new Date(due.scheduledAt).toISOString();
       const basis = { newest: newest?.id ?? 0, isFirst: false, wasRunning: false };
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
@@ -208,7 +208,7 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingCon
   log.info(fields, "run started");
   const run = await supervise(job, id, context);
   if (run === "released") {
-    log.warn(fields, "claim taken back: the store or the program was upgraded");
+    log.warn(fields, "claim taken back: the program was replaced");
     return false;
   }
   if (run === undefined) log.error(fields, "cannot record the run: the store is unreachable");
@@ -232,8 +232,7 @@ async function cleanUpAfterLostRuns({
   let known = "";
   let leftoversCheckedAt = Number.NEGATIVE_INFINITY;
   for (; !signal.aborted; await pause(lostPauseMs, signal)) {
-    // After an error the next round tries again.
-    if (await upgrade.hasHappened().catch(() => false)) return;
+    if (upgrade.hasHappened()) return;
     const abandoned = await abandonRuns(database).catch(() => undefined);
     if (abandoned === undefined) continue;
     const { runs, problems } = abandoned;

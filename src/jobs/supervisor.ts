@@ -4,7 +4,7 @@ import { leaseExpired } from "../database/lease.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
 import { findFailingSince } from "../database/run-outage.ts";
 import type { Run } from "../model/job.ts";
-import { findReplacement, thisProgram, tooOld } from "../program.ts";
+import { findReplacement, otherSchema, thisProgram } from "../program.ts";
 import { writeToStderr } from "../terminal.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
@@ -104,7 +104,7 @@ async function runProcess(
   }
   const code = await child.exited;
   output.onExit?.(code);
-  if (code === tooOld) return "refused";
+  if (code === otherSchema) return "refused";
   const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
   return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };
 }

@@ -34,11 +34,8 @@ export interface Run {
   readonly log: string | null;
   /** By whom it is or was cancelled, in words; null otherwise. It is not retried. */
   readonly cancelled: string | null;
-  /**
-   * 1 if it ran at once because its job had never succeeded, 0 otherwise; null for runs of older
-   * versions.
-   */
-  readonly isFirst: 0 | 1 | null;
+  /** 1 if it ran at once because its job had never succeeded, 0 otherwise. */
+  readonly isFirst: 0 | 1;
 }
 
 /** Whether the runs of a job count all that is held afterwards, and not only what they changed. */

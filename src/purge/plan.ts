@@ -34,7 +34,7 @@ export function findRange(
   const { first, second, marks } = state;
   // The store was restored from a backup, or changes have already been deleted from its log. After a
   // failover, the cache may have responses that show lost changes.
-  const isOtherHistory = state.history !== undefined && state.history !== history;
+  const isOtherHistory = state.history !== history;
   const isLost = newest < first || newest - first >= keptChanges || isOtherHistory;
   if (isLost) return { isEverything: true, first: [newest, newest], due: undefined };
   // After the clock was set back, a mark is in the future.
@@ -154,6 +154,7 @@ function choose(
 /** Of a cache that has not been purged yet, up to which nothing is known. */
 const createState = (newest: number): PurgeState => ({
   form: "",
+  history: "",
   first: newest,
   second: newest,
   marks: [],

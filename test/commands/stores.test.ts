@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { connectTo, createStore, enginesOf, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
-// A command that reads leaves the store as it is: absent, empty, or of an older version.
+// A command that reads creates no store.
 
 const commands = [
   ["jobs"],
@@ -44,32 +44,6 @@ describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
     expect(await pds(["run", "nothing"], { DATABASE_URL })).toMatchObject({ code: 2 });
     expect(await pds(["import", "products", products, "--dry-run"], { DATABASE_URL })).toMatchObject({ code: 0 });
     expect(await contentOf(DATABASE_URL)).toEqual([]);
-  });
-
-  test("an older store is read but not upgraded, unless its tables do not suffice", async () => {
-    const DATABASE_URL = await createStore(engine);
-    await migrateStore(DATABASE_URL);
-    await using sql = await connectTo(DATABASE_URL);
-    const listMigrations = async () =>
-      (await sql`SELECT name FROM schema_migration ORDER BY name`).map((row: { name: string }) => row.name);
-    await sql`DELETE FROM schema_migration WHERE name = '2026-11-23-webhooks'`;
-    const before = await listMigrations();
-    expect(await pds(["history"], { DATABASE_URL })).toMatchObject({ code: 0, stderr: "no job has finished yet\n" });
-    const check = await pds(["check"], { DATABASE_URL });
-    expect(check).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/\(of an older version; .+ upgrades it\) +ok/),
-    });
-    const upgrade = {
-      code: 1,
-      stderr: expect.stringMatching(
-        /^pds: DATABASE_URL: an older version made \S+; "pds serve" and the imports upgrade it\n$/,
-      ),
-    };
-    expect(await pds(["brands", "remove", "x"], { DATABASE_URL })).toMatchObject(upgrade);
-    await sql`ALTER TABLE run DROP COLUMN log`;
-    expect(await pds(["history"], { DATABASE_URL })).toMatchObject(upgrade);
-    expect(await listMigrations()).toEqual(before);
   });
 
   test.if(!isSqlite)("a role without the rights of imports is found by a check", async () => {

@@ -8,6 +8,7 @@ import { at, createPurged, startMs, target } from "./world.ts";
 describe("after a failure, the next purge", () => {
   const state: PurgeState = {
     form: "a",
+    history: "1",
     first: 1,
     second: 1,
     marks: [],

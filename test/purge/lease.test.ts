@@ -20,6 +20,7 @@ test.each([...enginesOf("postgres")])(
     const endLease = () => sql`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`;
     const state: PurgeState = {
       form: "",
+      history: "1",
       first: 1,
       second: 1,
       marks: [],

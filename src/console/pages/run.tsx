@@ -106,7 +106,6 @@ const Outcome = ({ run }: { readonly run: Run }) => (
 );
 
 function unscheduled({ isFirst }: Run): string {
-  if (isFirst === null) return "not scheduled";
   return isFirst === 1
     ? "not scheduled: the job had never succeeded, so it ran at once"
     : "not scheduled: started manually";

@@ -45,20 +45,6 @@ export interface Connections {
   readonly folder: string | undefined;
 }
 
-/**
- * One dated step of the schema, complete in itself. Never edit a released one: add another.
- *
- * Older programs keep using the store while replicas are upgraded. So a step only adds (a table, a
- * column that may be null, an index), or it inserts itself into `schema_minimum` with the first
- * version that knows it. Release such a step only after a version that no longer needs what it takes
- * away.
- */
-export interface Migration {
-  /** Date and subject, such as `2026-11-22-initial`. All engines have the same names. */
-  readonly name: string;
-  readonly statements: readonly string[];
-}
-
 /** Column types and options whose names differ between engines. */
 export interface ColumnTypes {
   /** A key that the database counts up. */
@@ -75,7 +61,7 @@ export interface ColumnTypes {
 }
 
 /** Locks that serialize transactions. */
-export type LockName = "migrations" | "changes";
+export type LockName = "schema" | "changes";
 
 /** Where the engine cannot foresee which of several ways is short, the short one is tried first. */
 export interface ProductQueries {
@@ -103,7 +89,8 @@ export interface Engine {
   readonly exists: (url: string) => boolean;
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
-  readonly migrations: readonly Migration[];
+  /** The statements that create the tables of an empty store. */
+  readonly schema: readonly string[];
   readonly columnTypes: ColumnTypes;
   /** Useful number of concurrent reads. More would only queue inside the engine. */
   readonly maxConcurrentReads: number;

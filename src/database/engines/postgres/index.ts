@@ -1,34 +1,21 @@
 import { SQL } from "bun";
 import type { Engine, LockName } from "../engine.ts";
-import { jobs } from "../migrations/2026-11-23-jobs.ts";
-import { operations } from "../migrations/2026-11-24-operations.ts";
-import { presentation } from "../migrations/2026-11-26-presentation.ts";
-import { operators } from "../migrations/2026-11-27-operators.ts";
 import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
-import { initial } from "./migrations/2026-11-22-initial.ts";
-import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
-import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
-import { products } from "./migrations/2026-11-24-products.ts";
-import { purge } from "./migrations/2026-11-25-purge.ts";
-import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
-import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
-import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { checkPooler } from "./pooler.ts";
 import { productQueries, readByIndex } from "./product-queries.ts";
 import { findMissingRight } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
+import { changesLock, handleOf, hasStatus, hasTag, hasVendor, now, schema, toText } from "./schema.ts";
 
 /** Arbitrary keys that nothing else in the database uses. */
 const lockKeys: Readonly<Record<LockName, number>> = {
-  migrations: 7365747301,
-  changes: 7365747303,
+  schema: 7365747301,
+  changes: changesLock,
 };
 /** The first key of the locks of brands; the second is a hash, which two brands may share. */
 const brandLocks = 736574730;
-
-const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const sqlStateOf = (error: unknown) => (error as { errno?: unknown }).errno;
 
@@ -40,20 +27,7 @@ export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
   open: async (url, purpose, options) => connect(url, purpose, options),
-  migrations: [
-    initial,
-    jobs,
-    productTruth,
-    webhooks,
-    operations(columnTypes),
-    products,
-    purge,
-    handles,
-    presentation(columnTypes),
-    console,
-    operators(columnTypes),
-    changeLog,
-  ],
+  schema,
   columnTypes,
   maxConcurrentReads,
 
@@ -71,7 +45,7 @@ export const postgres: Engine = {
 
   // The timeline. That of the last checkpoint would be an old one for a while.
   history: "CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END",
-  now: toText("clock_timestamp()"),
+  now,
   later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),
   toBytes: (text) => `convert_to(${text}, 'UTF8')`,
   handleOf,

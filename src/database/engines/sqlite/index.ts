@@ -1,23 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
-import { jobs } from "../migrations/2026-11-23-jobs.ts";
-import { operations } from "../migrations/2026-11-24-operations.ts";
-import { presentation } from "../migrations/2026-11-26-presentation.ts";
-import { operators } from "../migrations/2026-11-27-operators.ts";
 import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
-import { initial } from "./migrations/2026-11-22-initial.ts";
-import { productTruth } from "./migrations/2026-11-23-product-truth.ts";
-import { webhooks } from "./migrations/2026-11-23-webhooks.ts";
-import { products } from "./migrations/2026-11-24-products.ts";
-import { purge } from "./migrations/2026-11-25-purge.ts";
-import { handleOf, handles } from "./migrations/2026-11-26-handles.ts";
-import { console, hasStatus, hasTag, hasVendor } from "./migrations/2026-11-27-console.ts";
-import { changeLog } from "./migrations/2026-11-28-change-log.ts";
 import { openFile, pathOf, scheme } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
+import { handleOf, hasStatus, hasTag, hasVendor, now, schema } from "./schema.ts";
 
 /** SQLite looks named values up one by one, so hundreds of names take longer than the insertion. */
 const placeholder = () => "?";
@@ -28,20 +17,7 @@ export const sqlite: Engine = {
   // An empty file is a database without tables.
   exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
-  migrations: [
-    initial,
-    jobs,
-    productTruth,
-    webhooks,
-    operations(columnTypes),
-    products,
-    purge,
-    handles,
-    presentation(columnTypes),
-    console,
-    operators(columnTypes),
-    changeLog,
-  ],
+  schema,
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,
@@ -61,7 +37,7 @@ export const sqlite: Engine = {
   endAbandoned: async () => [],
 
   history: "''",
-  now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+  now,
   later: (seconds) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ${seconds} || ' seconds')`,
   toBytes: (text) => `CAST(${text} AS BLOB)`,
   handleOf,
