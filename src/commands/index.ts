@@ -50,7 +50,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   "import presentation": {
     usage: "FILE|URL [--brand TEXT] [--dry-run] [--force] [--json]",
-    summary: "Replace a brand's presentation with a file, or one at an https:// or s3:// URL: TOML or CSV.",
+    summary: "Replace a brand's presentation with a file of TOML, or one at an https:// or s3:// URL.",
     options: { ...importOptions, force },
     positionals: [1, 1],
     run: async ([source = ""], values) => (await import("./import.ts")).importPresentation(source, values),

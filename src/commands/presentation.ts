@@ -81,8 +81,7 @@ async function getStored(database: Database, brand: string): Promise<Presentatio
 
 /** Prints what is wrong with the entries of a file that are left out. */
 async function readValid(file: string): Promise<readonly PresentationEntry[]> {
-  const { entries, rejected, notes } = await readPresentation(file, file);
-  for (const note of notes) printMessage(note);
+  const { entries, rejected } = await readPresentation(file, file);
   for (const row of rejected.flat()) printMessage(formatRejectedRow(row));
   if (rejected.length === 0) return entries;
   throw new ServiceError("invalid_input", `${file}: ${rejected.length} entries are invalid`);

@@ -168,7 +168,7 @@ export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
 
 const presentationShape = {
   source: sourceOf(findFileSourceProblem).describe(
-    "Path or URL of the file, which ends in `.toml` or `.csv`, with or without `.gz` or `.zst`: `presentation.toml`, `https://HOST/PATH/presentation.csv` or `s3://BUCKET/presentation.csv.gz`.",
+    "Path or URL of the file, which ends in `.toml`, with or without `.gz` or `.zst`: `presentation.toml`, `https://HOST/PATH/presentation.toml` or `s3://BUCKET/presentation.toml.gz`.",
   ),
   settle_seconds: personalizationShape.settle_seconds.describe(
     "Seconds without a change after which the file counts as complete.",

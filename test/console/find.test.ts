@@ -63,7 +63,7 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     const [first = "", second = "", wide = ""] = feeds;
     await importHere(["import", "personalization", first, "--brand", "Outlet"], environment);
     const [names = ""] = await writeFiles(folder, {
-      [`${engine}.csv`]: "style_code,locale,name\nSCRIPT,fr,Écriture\n",
+      [`${engine}.toml`]: '[styles.SCRIPT]\nname.fr = "Écriture"\n',
     });
     await importHere(["import", "presentation", names, "--brand", "Outlet"], environment);
     const served = await openDatabase(url);

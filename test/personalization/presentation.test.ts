@@ -10,8 +10,8 @@ const folder = await temporaryFolder();
 let files = 0;
 
 /** Writes a presentation file. @returns its path */
-async function write(text: string, extension = "toml"): Promise<string> {
-  const [path = ""] = await writeFiles(folder, { [`presentation-${files++}.${extension}`]: text });
+async function write(text: string | Uint8Array): Promise<string> {
+  const [path = ""] = await writeFiles(folder, { [`presentation-${files++}.toml`]: text });
   return path;
 }
 
@@ -34,17 +34,6 @@ uppercase = true
 [choices.FONT.Serif]
 name.de = "Mit Serifen"
 `;
-
-const csv = [
-  "style_code;line_display_seq;choice_type;choice_value;locale;name;help;limit;characters;required;uppercase;image",
-  "BLOCK;;;;de;Blockschrift;;;;;;/images/block.svg",
-  "BLOCK;;;;EN;Block letters;;;;;;/images/block.svg",
-  "BLOCK;1;;;en;Font;;;;yes;;",
-  "NOTE;1;;;en;;It is stitched below the rim.;12;A-Za-z &;;TRUE;",
-  ";;FONT;Serif;de;Mit Serifen;;;;;;",
-  ";;;;;;;;;;;",
-  "",
-].join("\n");
 
 const entries = [
   { group: "FONT", choice: "Serif", name: { de: "Mit Serifen" } },
@@ -82,16 +71,15 @@ for (const engine of enginesOf("sqlite")) {
       );
       return { code, stderr, report: JSON.parse(stdout) as ImportReport & { counts: number; reason?: string } };
     };
-    const importText = async (text: string, extension?: string, ...options: string[]) =>
-      await run(await write(text, extension), ...options);
+    const importText = async (text: string, ...options: string[]) => await run(await write(text), ...options);
     const readStored = async (brand = "acme") => {
       const [row] = await query(`SELECT document FROM presentation WHERE brand = '${brand}' AND since IS NOT NULL`);
       return row === undefined ? undefined : JSON.parse(row.document);
     };
 
-    test("says the same in TOML and in CSV", async () => {
+    test("is stored as entries in the order of their keys", async () => {
       await importFeed("new");
-      const first = await importText(toml, "toml", "--brand", "new");
+      const first = await importText(toml, "--brand", "new");
       expect(first).toMatchObject({ code: 0, stderr: "", report: { counts: 4, accepted: 4, rejected: 0 } });
       expect(first.report.presentation).toMatchObject({
         locales: ["de", "en"],
@@ -100,7 +88,7 @@ for (const engine of enginesOf("sqlite")) {
       });
       expect(first.report.presentation?.codesWithoutNames?.examples).toContain("line 1 of BLOCK (de)");
       expect(await readStored("new")).toEqual(entries);
-      const second = await importText(csv, "csv", "--brand", "new");
+      const second = await importText(`# The same\n${toml}`, "--brand", "new");
       expect(second.report.presentation?.entries).toEqual({ total: 4, added: 0, changed: 0, removed: 0 });
       expect(await readStored("new")).toEqual(entries);
     });
@@ -125,11 +113,7 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("is imported without its invalid entries if that is forced", async () => {
-      const { code, report } = await importText(
-        '[styles.A]\nname.en = "A"\n[styles.B]\nnamed.en = "B"',
-        "toml",
-        "--force",
-      );
+      const { code, report } = await importText('[styles.A]\nname.en = "A"\n[styles.B]\nnamed.en = "B"', "--force");
       expect(code).toBe(0);
       expect(report).toMatchObject({ counts: 1, rejected: 1, overridden: ["1 of 2 entries was rejected"] });
       expect(await readStored()).toEqual([{ style: "A", name: { en: "A" } }]);
@@ -137,7 +121,7 @@ for (const engine of enginesOf("sqlite")) {
 
     test("is refused if it removes more entries than the limit allows", async () => {
       // Of a brand of its own: no small file may replace a large one.
-      const importMany = (count: number) => importText(manyStyles(count), "toml", "--brand", "many");
+      const importMany = (count: number) => importText(manyStyles(count), "--brand", "many");
       await importMany(40);
       const { code, report } = await importMany(31);
       expect(code).toBe(1);
@@ -149,13 +133,13 @@ for (const engine of enginesOf("sqlite")) {
     test("changes nothing in a dry run", async () => {
       await importText(manyStyles(1));
       const before = await readStored();
-      expect((await importText(toml, "toml", "--dry-run", "--force")).report.counts).toBe(4);
+      expect((await importText(toml, "--dry-run", "--force")).report.counts).toBe(4);
       expect(await readStored()).toEqual(before);
     });
 
     test("is kept for rollbacks, apart for each brand", async () => {
       for (const name of ["One", "Two", "Three", "Four"]) {
-        await importText(`[styles.A]\nname.en = "${name}"`, "toml", "--brand", "other");
+        await importText(`[styles.A]\nname.en = "${name}"`, "--brand", "other");
       }
       const nameOf = async () => (await readStored("other"))[0].name.en;
       const ids = (await query("SELECT id FROM presentation WHERE brand = 'other' ORDER BY id")).map(
@@ -182,7 +166,7 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("is removed with its brand", async () => {
-      await importText(toml, "toml", "--brand", "gone");
+      await importText(toml, "--brand", "gone");
       const { code, stdout } = await pds(["brands", "remove", "gone", "--json"], environment);
       expect([code, JSON.parse(stdout)]).toEqual([0, { brand: "gone", generations: 0, presentations: 1 }]);
       expect(await readStored("gone")).toBeUndefined();
@@ -202,7 +186,7 @@ for (const engine of enginesOf("sqlite")) {
       expect(found.code).toBe(1);
       expect(found.stdout).toContain("not in the feed: style GONE\n");
       expect(found.stdout).toContain("no name: choice Heart of MOTIF (de)\n");
-      await importText(toml, "toml", "--force");
+      await importText(toml, "--force");
       const stored = JSON.parse((await pds(["presentation", "check", "--json"], environment)).stdout);
       expect(stored).toMatchObject({ brand: "acme", entries: 4, names_without_codes: [] });
       expect(stored.codes_without_names).toContain("line 1 of NOTE (de, en)");
@@ -212,49 +196,30 @@ for (const engine of enginesOf("sqlite")) {
 
 describe("a presentation file", () => {
   test.each([
-    ["toml", "[styles.A]\nname.en = 1", /:2: styles\.A\.name\.en: expected a text/],
-    ["toml", '[styles.A]\nname = "Block"', /:2: styles\.A\.name: expected a table/],
-    ["toml", '[styles.A]\nname.english_us = "x"', /:2: styles\.A\.name\.english_us: is not a locale such as en/],
-    ["toml", '[styles.A]\nname.en-us = "x"\nname.en-US = "y"', /:3: .*: repeats the locale en-US in other letters/],
-    ["toml", '[styles.A]\nname.en = " "', /:2: styles\.A\.name\.en: is empty/],
-    ["toml", "[styles.A]\nlimit = 3", /:2: styles\.A\.limit: is a field of lines, not of styles and choices/],
-    [
-      "toml",
-      "[styles.A.lines.1]\nlimits = 3",
-      /:2: styles\.A\.lines\.1\.limits: is not a field; did you mean "limit"\?/,
-    ],
-    ["toml", "[styles.A.lines.1]\nlimit = 0", /:2: styles\.A\.lines\.1\.limit: expected at least 1/],
-    ["toml", '[styles.A.lines.1]\nlimit = "3"', /:2: styles\.A\.lines\.1\.limit: expected a (whole )?number/],
-    ["toml", '[styles.A.lines.1]\ncharacters = "Z-A"', /:2: .*characters: "Z-A" is not a range/],
-    ["toml", '[choices.A.B]\nimage = "javascript:alert(1)"', /:2: choices\.A\.B\.image: expected an https:/],
-    [
-      "toml",
-      '[style.A]\nname.en = "x"',
-      /:1: style: "style" is not a table of a presentation; did you mean "styles"\?/,
-    ],
-    ["toml", '[styles]\nA = "x"', /:2: styles\.A: expected a table/],
-    ["toml", "[styles]\nA = 2026-03-08", /:2: styles\.A: expected a table/],
-    ["toml", "choices = 2026-03-08T06:30:00Z", /:1: choices: expected a table/],
-    ["toml", '[styles.A]\nname.__proto__ = "x"', /:2: styles\.A\.name\.__proto__: is not a locale such as en/],
-    ["toml", `[styles.A]\n${"k".repeat(9000)} = 1`, /^.{150,400}…: is not a field/],
-    ["toml", `${"k".repeat(9000)} = 1`, /^.{150,400}…: "k{80}…" is not a table/],
-    ["toml", `[styles.A]\nname.en = "${"x".repeat(2 ** 20)}"`, /\d\.toml: invalid TOML: a value is too long/],
-    ["toml", `[styles.A.lines.1]\ncharacters = "${"A".repeat(1001)}"`, /characters: is longer than 1000 characters/],
-    ["toml", "[styles.A\n", /presentation-\d+\.toml:2:1: invalid TOML/],
-    ["csv", "style_code,locale,name\nA,,Block", /:2: name: needs a locale in its row/],
-    ["csv", "style_code,locale,name\nA,en,x\nA,en,y", /:3: name\.en: differs from line 2/],
-    ["csv", "style_code,locale,name\nA,__proto__,x", /:2: name\.__proto__: is not a locale such as en/],
-    ["csv", `style_code,locale,name\nA,${"k".repeat(9000)},x`, /^.{150,400}…: is not a locale/],
-    ["csv", "style_code,locale,name\nA,en", /:2: has 2 fields, and the header 3: "A,en"/],
-    ["csv", "style_code,choice_type,choice_value,limit\nA,B,C,3", /:2: has both a style and a choice/],
-    ["csv", "style_code,line_display_seq,limit\nA,1,3\nB,1,many", /:3: limit: expected a (whole )?number/],
-    ["csv", "style_code,locale,name\n,en,x", /:2: needs style_code, or choice_type and choice_value/],
-    ["csv", "code,name\nA,x", /:1: the header needs style_code, or choice_type and choice_value; it has "code, name"/],
-    ["csv", 'style_code,locale,name\nA,en,"x', /:2: missing closing quote/],
-    ["csv", "", /:1: the file is empty; expected a header/],
-    ["toml", Uint8Array.of(0x50, 0x4b, 3, 4), /not a text file/],
-  ])("in %s is refused with the line and the reason: %p", async (extension, text, message) => {
-    const [path = ""] = await writeFiles(folder, { [`presentation-${files++}.${extension}`]: text });
+    ["[styles.A]\nname.en = 1", /:2: styles\.A\.name\.en: expected a text/],
+    ['[styles.A]\nname = "Block"', /:2: styles\.A\.name: expected a table/],
+    ['[styles.A]\nname.english_us = "x"', /:2: styles\.A\.name\.english_us: is not a locale such as en/],
+    ['[styles.A]\nname.en-us = "x"\nname.en-US = "y"', /:3: .*: repeats the locale en-US in other letters/],
+    ['[styles.A]\nname.en = " "', /:2: styles\.A\.name\.en: is empty/],
+    ["[styles.A]\nlimit = 3", /:2: styles\.A\.limit: is a field of lines, not of styles and choices/],
+    ["[styles.A.lines.1]\nlimits = 3", /:2: styles\.A\.lines\.1\.limits: is not a field; did you mean "limit"\?/],
+    ["[styles.A.lines.1]\nlimit = 0", /:2: styles\.A\.lines\.1\.limit: expected at least 1/],
+    ['[styles.A.lines.1]\nlimit = "3"', /:2: styles\.A\.lines\.1\.limit: expected a (whole )?number/],
+    ['[styles.A.lines.1]\ncharacters = "Z-A"', /:2: .*characters: "Z-A" is not a range/],
+    ['[choices.A.B]\nimage = "javascript:alert(1)"', /:2: choices\.A\.B\.image: expected an https:/],
+    ['[style.A]\nname.en = "x"', /:1: style: "style" is not a table of a presentation; did you mean "styles"\?/],
+    ['[styles]\nA = "x"', /:2: styles\.A: expected a table/],
+    ["[styles]\nA = 2026-03-08", /:2: styles\.A: expected a table/],
+    ["choices = 2026-03-08T06:30:00Z", /:1: choices: expected a table/],
+    ['[styles.A]\nname.__proto__ = "x"', /:2: styles\.A\.name\.__proto__: is not a locale such as en/],
+    [`[styles.A]\n${"k".repeat(9000)} = 1`, /^.{150,400}…: is not a field/],
+    [`${"k".repeat(9000)} = 1`, /^.{150,400}…: "k{80}…" is not a table/],
+    [`[styles.A]\nname.en = "${"x".repeat(2 ** 20)}"`, /\d\.toml: invalid TOML: a value is too long/],
+    [`[styles.A.lines.1]\ncharacters = "${"A".repeat(1001)}"`, /characters: is longer than 1000 characters/],
+    ["[styles.A\n", /presentation-\d+\.toml:2:1: invalid TOML/],
+    [Uint8Array.of(0x50, 0x4b, 3, 4), /not a text file/],
+  ])("is refused with the line and the reason: %p", async (text, message) => {
+    const path = await write(text);
     const problems = await readPresentation(path, path).then(
       ({ rejected }) => rejected.flat().map(formatRejectedRow),
       (error: Error) => [error.message],

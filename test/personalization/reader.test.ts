@@ -110,7 +110,7 @@ for (const engine of engines) {
     });
 
     test("reads a presentation once for all forms that need it at the same time", async () => {
-      const [path = ""] = await writeFiles(folder, { [`${engine}.csv`]: "style_code,locale,name\nSCRIPT,fr,Écriture" });
+      const [path = ""] = await writeFiles(folder, { [`${engine}.toml`]: '[styles.SCRIPT]\nname.fr = "Écriture"' });
       const args = ["import", "presentation", path, "--brand", "acme", "--force"];
       expect(await importHere(args, { DATABASE_URL: url })).toMatchObject({ code: 0 });
       const fresh = new PersonalizationReader("acme");

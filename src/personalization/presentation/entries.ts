@@ -94,10 +94,6 @@ const rules = {
 const appearanceSchema = z.strictObject(appearance);
 const lineSchema = z.strictObject({ ...appearance, ...rules });
 
-/** The fields of an entry: those with texts by locale, and those with one value. */
-export const textFields = ["name", "help"] as const;
-export const valueFields = ["image", "limit", "characters", "required", "uppercase"] as const;
-
 /** A problem of an entry. */
 export interface EntryProblem {
   /** The field, such as `["name", "de"]`; empty if it is the whole entry. */

@@ -77,10 +77,9 @@ async function findCurrentEntries(database: Database, brand: string): Promise<Pr
   return id === undefined ? undefined : await findEntries(database, id);
 }
 
-function count(reporter: Reporter, { entries, rejected, notes }: ParsedPresentation): void {
+function count(reporter: Reporter, { entries, rejected }: ParsedPresentation): void {
   reporter.stage(entries.length);
   for (const problems of rejected) reporter.reject(...problems);
-  for (const note of notes) reporter.note(note);
 }
 
 /** How entries differ from the current ones. */

@@ -20,7 +20,6 @@ export function parsePresentationToml(text: string, file: string): ParsedPresent
 class TomlPresentation implements ParsedPresentation {
   readonly entries: ParsedPresentation["entries"][number][] = [];
   readonly rejected: RejectedRow[][] = [];
-  readonly notes: readonly string[] = [];
   readonly #file: string;
   readonly #text: string;
   readonly #positions: TomlPositions;

@@ -1,12 +1,9 @@
-import { extname } from "node:path";
 import { ServiceError } from "../../errors.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { readBytes } from "../../feed/file.ts";
-import { compressionExtensions } from "../../model/feed-format.ts";
 import type { RejectedRow } from "../../model/import-report.ts";
 import { listLocales, type PresentationEntry } from "../../model/presentation.ts";
 import { maxLocales, sortEntries } from "./entries.ts";
-import { parsePresentationCsv } from "./parse-csv.ts";
 import { parsePresentationToml } from "./parse-toml.ts";
 
 /** Content of a presentation file. */
@@ -14,7 +11,6 @@ export interface ParsedPresentation {
   readonly entries: readonly PresentationEntry[];
   /** The problems of each entry that is not used. */
   readonly rejected: readonly (readonly RejectedRow[])[];
-  readonly notes: readonly string[];
 }
 
 /** Every process that serves it keeps it in memory. */
@@ -22,7 +18,7 @@ const maxBytes = 4 * 2 ** 20;
 
 /**
  * Reads and parses a presentation file.
- * @param name the name for messages; its extension says the format
+ * @param name the name for messages
  * @throws ServiceError `invalid_input` if the file as a whole cannot be used
  */
 export async function readPresentation(path: string, name: string): Promise<ParsedPresentation> {
@@ -35,8 +31,7 @@ export async function readPresentation(path: string, name: string): Promise<Pars
     text += decoding.push(chunk);
   }
   text += decoding.end();
-  const parse = formatOf(name) === ".csv" ? parsePresentationCsv : parsePresentationToml;
-  const { entries, rejected, notes } = parse(text, name);
+  const { entries, rejected } = parsePresentationToml(text, name);
   const locales = listLocales(entries);
   if (locales.length > maxLocales) {
     throw new ServiceError(
@@ -44,11 +39,5 @@ export async function readPresentation(path: string, name: string): Promise<Pars
       `${name}: has ${locales.length} locales; at most ${maxLocales} are possible`,
     );
   }
-  return { entries: sortEntries(entries), rejected, notes };
-}
-
-/** The extension without that of a compression. */
-function formatOf(name: string): string {
-  const compression = Object.values(compressionExtensions).find((end) => name.toLowerCase().endsWith(end)) ?? "";
-  return extname(name.slice(0, name.length - compression.length)).toLowerCase();
+  return { entries: sortEntries(entries), rejected };
 }
