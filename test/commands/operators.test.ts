@@ -349,7 +349,7 @@ describe("for the shell", () => {
   test("the manual page describes every command", async () => {
     const manual = await dataOf(["manual"]);
     expect(manual).toMatch(/^[\n -~]+$/);
-    expect(manual).toContain("3 if the store needs a newer version");
+    expect(manual).toContain("3 if another version made the store");
     expect(manual).toStartWith(".TH PDS 1 ");
     expect(manual).toContain(".SS pds brands remove BRAND [\\-\\-json]");
   });
