@@ -79,7 +79,6 @@ async function writeCommonFiles(folder: string): Promise<void> {
   for (const [shell, name] of Object.entries(shells)) {
     await Bun.write(join(folder, "completions", name), await print("completions", shell));
   }
-  await Bun.write(join(folder, "pds.1"), await print("manual"));
 }
 
 const { version, wanted } = parseArguments();

@@ -14,14 +14,10 @@ sub vcl_recv {
         if (client.ip !~ purgers) {
             return (synth(405, "Not allowed"));
         }
-        if (req.http.xkey-softpurge) {
-            return (synth(200, xkey.softpurge(req.http.xkey-softpurge) + " purged"));
-        }
         return (synth(200, xkey.purge(req.http.xkey-purge) + " purged"));
     }
     # Only this server may set it.
     unset req.http.xkey-purge;
-    unset req.http.xkey-softpurge;
     # The service reads neither. Varnish would pass such requests on, uncached.
     unset req.http.Cookie;
     unset req.http.Authorization;

@@ -107,8 +107,6 @@ export async function buildDebianPackage(options: DebianPackage): Promise<void> 
   await copy("completions/pds.fish", "usr/share/fish/vendor_completions.d/pds.fish");
   await copy("LICENSE", "usr/share/doc/product-data-service/copyright");
   await copy("THIRD_PARTY.md", "usr/share/doc/product-data-service/THIRD_PARTY.md");
-  await copy("pds.1", "usr/share/man/man1/pds.1");
-  await $`gzip --no-name -9 usr/share/man/man1/pds.1`.cwd(package_);
   await write(`usr/lib/systemd/system/${unitNames.one}`, toUnit({ program, isTemplate: false }));
   await write(`usr/lib/systemd/system/${unitNames.each}`, toUnit({ program, isTemplate: true }));
   await write(firstSettingsFile, firstSettings());

@@ -285,9 +285,4 @@ export const commands: Readonly<Record<string, Command>> = {
     positionals: [1, 1],
     run: async ([shell = ""]) => (await import("./completions.ts")).printCompletions(shell, commands),
   },
-  manual: {
-    usage: "",
-    summary: "Print the manual page, for man.",
-    run: async () => (await import("./manual.ts")).printManual(commands),
-  },
 };

@@ -27,19 +27,11 @@ const common = {
     ),
 };
 
-const soft = z
-  .boolean()
-  .default(false)
-  .describe(
-    "Whether the first purge of a change only marks responses as stale, so that the CDN may serve them once more while it fetches new ones. The second purge always removes them.",
-  );
-
 /** The options by CDN. */
 const shapes = {
   fastly: {
     service: z.string().regex(/^\w+$/, "expected the ID of a Fastly service").describe("ID of the Fastly service."),
     api_url: url.default("https://api.fastly.com").describe("URL of Fastly's API."),
-    soft,
     ...common,
   },
   cloudflare: {
@@ -58,7 +50,6 @@ const shapes = {
     url: z
       .union([url, z.array(url).min(1)], { error: "expected an http:// or https:// URL, or a list of them" })
       .describe("URL of each Varnish server, one or a list."),
-    soft,
     ...common,
   },
   generic: {

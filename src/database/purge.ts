@@ -34,8 +34,6 @@ export interface PurgeState {
   readonly failure: PurgeFailure | undefined;
   /** The last purges, the newest first; absent before the first. */
   readonly recent?: readonly PurgeRecord[];
-  /** Failures that have ended, the newest first; absent before the first. */
-  readonly ended?: readonly EndedPurgeFailure[];
 }
 
 /** A purge that succeeded. */
@@ -49,9 +47,6 @@ export interface PurgeRecord {
   readonly requests: number;
   readonly tags: number;
 }
-
-/** Purges that failed in a row until one succeeded. */
-export type EndedPurgeFailure = Pick<PurgeFailure, "count" | "since" | "reason"> & { readonly until: string };
 
 /** Purges that failed in a row. */
 export interface PurgeFailure {
@@ -129,14 +124,13 @@ export interface PurgeStatus {
   readonly oldestS: number;
   readonly failure: PurgeFailure | undefined;
   readonly recent: readonly PurgeRecord[];
-  readonly ended: readonly EndedPurgeFailure[];
 }
 
 export async function readPurgeStatus(database: Queryable, target: string): Promise<PurgeStatus> {
   const { state, newest, now } = await findPurgePosition(database, target);
-  const { first = 0, failure, recent = [], ended = [] } = state ?? {};
+  const { first = 0, failure, recent = [] } = state ?? {};
   const changes = Math.max(0, newest - first);
   const failedS = failure === undefined ? 0 : (Date.parse(now) - Date.parse(failure.since)) / 1000;
   const oldestS = Math.max(await findOldestChangeS(database, first), failedS);
-  return { target, changes, oldestS, failure, recent, ended };
+  return { target, changes, oldestS, failure, recent };
 }

@@ -2,7 +2,7 @@ import type { PurgePosition, PurgeRecord, PurgeState } from "../database/purge.t
 import type { PurgeError } from "./send.ts";
 
 const maxRetryS = 60;
-/** How many purges, and how many failures that ended, operators are shown. */
+/** How many purges operators are shown. */
 const maxRecords = 5;
 
 /** Whether the provider is not to be asked yet. After the clock was set back, it is. */
@@ -37,13 +37,5 @@ export function record(
   purge: Omit<PurgeRecord, "changes">,
 ): PurgeState {
   const changes = before === undefined ? 0 : Math.max(0, next.first - before.first);
-  const failure = before?.failure;
-  const recent = [{ ...purge, changes }, ...(next.recent ?? [])].slice(0, maxRecords);
-  if (failure === undefined) return { ...next, recent };
-  const { count, since, reason } = failure;
-  return {
-    ...next,
-    recent,
-    ended: [{ count, since, reason, until: purge.at }, ...(next.ended ?? [])].slice(0, maxRecords),
-  };
+  return { ...next, recent: [{ ...purge, changes }, ...(next.recent ?? [])].slice(0, maxRecords) };
 }

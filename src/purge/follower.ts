@@ -152,10 +152,10 @@ class Follower {
     if (budget !== undefined && !(await this.#save(position, reserved))) return false;
     let sent = 0;
     try {
-      for (const { tags, isSoft } of requests) {
+      for (const { tags } of requests) {
         if (!(await this.#lease.renew())) return false;
         sent++;
-        await this.#lease.keep(() => sendPurge(this.#target, this.#target.toRequest(tags, isSoft), signal, fetch));
+        await this.#lease.keep(() => sendPurge(this.#target, this.#target.toRequest(tags), signal, fetch));
         counter.sent++;
         counter.tags += tags.length;
         counter.kinds += kinds.filter((kind) => tags.includes(kind)).length;

@@ -51,7 +51,7 @@ export function findRange(
 export interface PurgePlan {
   /** Whether everything is purged, because the changes are unknown. */
   readonly isEverything: boolean;
-  readonly requests: readonly { readonly tags: readonly string[]; readonly isSoft: boolean }[];
+  readonly requests: readonly TaggedRequest[];
   /** The state before the requests are sent: without the tokens that they take. */
   readonly reserved: PurgeState;
   /** The state after they succeeded. */
@@ -191,15 +191,11 @@ function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): v
 
 type Requests = PurgePlan["requests"];
 
-/** One purge covers both, unless the first one is soft. */
+/** One purge covers both. */
 function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Requests {
-  const batches = (tags: TagKinds, isSoft: boolean) => {
-    const found: TagBatch[] = [];
-    for (const tag of simplify(tags)) addToBatches(found, tag, target);
-    return found.map((batch) => ({ tags: batch.tags, isSoft }));
-  };
-  if (target.isSoftFirst) return [...batches(first, true), ...batches(due, false)];
-  return batches(new Map([...first, ...due]), false);
+  const found: TagBatch[] = [];
+  for (const tag of simplify(new Map([...first, ...due]))) addToBatches(found, tag, target);
+  return found.map(({ tags }) => ({ tags }));
 }
 
 /** The first changes whose tags fit; undefined if those of one do not. */

@@ -25,9 +25,7 @@ export interface PurgeTarget {
   readonly maxBytes: number;
   /** Undefined if it accepts any number of purges. */
   readonly budget: PurgeBudget | undefined;
-  /** Whether the first purge of a change only marks responses as stale. */
-  readonly isSoftFirst: boolean;
-  readonly toRequest: (tags: readonly string[], isSoft: boolean) => PurgeRequest;
+  readonly toRequest: (tags: readonly string[]) => PurgeRequest;
   /** The problem that a response with status 2xx reports; undefined if there is none. */
   readonly findProblem?: (body: string) => string | undefined;
 }

@@ -10,7 +10,7 @@ export function createTargets(options: PurgeOptions, token: string): PurgeTarget
     case "cloudflare":
       return [cloudflare(options, token)];
     case "varnish":
-      return [...new Set([options.url].flat())].map((url) => varnish(url, options.soft, token));
+      return [...new Set([options.url].flat())].map((url) => varnish(url, token));
     case "generic":
       return [endpoint(options, token)];
   }
@@ -21,22 +21,20 @@ const jsonMaxBytes = 256 * 1024;
 const withoutSlash = (url: string) => url.replace(/\/+$/, "");
 
 /** https://www.fastly.com/documentation/reference/api/purging/ */
-function fastly({ service, api_url: api, soft }: PurgeOptionsOf<"fastly">, token: string): PurgeTarget {
+function fastly({ service, api_url: api }: PurgeOptionsOf<"fastly">, token: string): PurgeTarget {
   return {
     name: `fastly ${service}`,
     maxTags: 256,
     maxBytes: jsonMaxBytes,
     // 100,000 purges an hour for an account, where each key counts. Other services of it share them.
     budget: { unit: "tag", burst: 10_000, perSecond: 25 },
-    isSoftFirst: soft,
-    toRequest: (tags, isSoft) => ({
+    toRequest: (tags) => ({
       url: `${withoutSlash(api)}/service/${service}/purge`,
       method: "POST",
       headers: {
         ...json,
         Accept: "application/json",
         "Fastly-Key": token,
-        ...(isSoft && { "Fastly-Soft-Purge": "1" }),
       },
       body: JSON.stringify({ surrogate_keys: tags }),
     }),
@@ -57,7 +55,6 @@ function cloudflare({ zone, plan, api_url: api }: PurgeOptionsOf<"cloudflare">, 
     maxTags: 100,
     maxBytes: jsonMaxBytes,
     budget: cloudflareBudgets[plan],
-    isSoftFirst: false,
     toRequest: (tags) => ({
       url: `${withoutSlash(api)}/client/v4/zones/${zone}/purge_cache`,
       method: "POST",
@@ -72,19 +69,18 @@ function cloudflare({ zone, plan, api_url: api }: PurgeOptionsOf<"cloudflare">, 
 }
 
 /** With `docs/operations/varnish.vcl`. */
-function varnish(url: string, soft: boolean, token: string): PurgeTarget {
+function varnish(url: string, token: string): PurgeTarget {
   return {
     name: `varnish ${hideCredentials(url)}`,
     maxTags: 1000,
     // `http_req_hdr_len` limits a header line to 8 kB by default.
     maxBytes: 7800,
     budget: undefined,
-    isSoftFirst: soft,
-    toRequest: (tags, isSoft) => ({
+    toRequest: (tags) => ({
       url,
       method: "PURGE",
       headers: {
-        [isSoft ? "xkey-softpurge" : "xkey-purge"]: tags.join(" "),
+        "xkey-purge": tags.join(" "),
         ...(token !== "" && { Authorization: `Bearer ${token}` }),
       },
     }),
@@ -102,7 +98,6 @@ function endpoint(options: PurgeOptionsOf<"generic">, token: string): PurgeTarge
     // Servers accept header lines of 8 kB.
     maxBytes: Object.values(headers).some((value) => value.includes("{tags}")) ? 7800 : jsonMaxBytes,
     budget: { unit: "request", burst, perSecond: perMinute / 60 },
-    isSoftFirst: false,
     toRequest: (tags) => ({
       url,
       method,

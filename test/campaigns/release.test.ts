@@ -118,7 +118,6 @@ describe.skipIf(!canPackage)("a release", () => {
       `644 ${name}/completions/pds.bash`,
       `644 ${name}/completions/pds.fish`,
       `755 ${name}/${program}`,
-      `644 ${name}/pds.1`,
     ];
     expect(listed.toSorted()).toEqual(expected.toSorted());
     if (target !== "linux-x64") return;
@@ -127,7 +126,6 @@ describe.skipIf(!canPackage)("a release", () => {
     expect(await $`${pds} completions bash`.env({}).text()).toBe(
       await Bun.file(join(folder, name, "completions", "pds.bash")).text(),
     );
-    expect(await Bun.file(join(folder, name, "pds.1")).text()).toContain("service install");
   });
 
   test("has a bill of materials with every package in the executable, and the runtime", async () => {
@@ -154,7 +152,6 @@ describe.skipIf(!canPackage)("a release", () => {
       "-rw-r--r-- root/root ./usr/share/doc/product-data-service/THIRD_PARTY.md",
       "-rw-r--r-- root/root ./usr/share/doc/product-data-service/copyright",
       "-rw-r--r-- root/root ./usr/share/fish/vendor_completions.d/pds.fish",
-      "-rw-r--r-- root/root ./usr/share/man/man1/pds.1.gz",
       "-rw-r--r-- root/root ./usr/share/pds/pds.toml",
       "-rw-r--r-- root/root ./usr/share/zsh/vendor-completions/_pds",
       "-rwxr-xr-x root/root ./usr/bin/pds",

@@ -76,7 +76,6 @@ const commands = [
   "init",
   "service install",
   "completions",
-  "manual",
 ];
 
 test("pds --version prints the version", async () => {

@@ -345,12 +345,4 @@ describe("for the shell", () => {
     for (const word of ["personalization", "history", "remove", "dry-run", "limit"]) expect(script).toContain(word);
     expect(script).not.toContain("claimed");
   });
-
-  test("the manual page describes every command", async () => {
-    const manual = await dataOf(["manual"]);
-    expect(manual).toMatch(/^[\n -~]+$/);
-    expect(manual).toContain("3 if another version made the store");
-    expect(manual).toStartWith(".TH PDS 1 ");
-    expect(manual).toContain(".SS pds brands remove BRAND [\\-\\-json]");
-  });
 });

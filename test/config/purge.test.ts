@@ -13,10 +13,10 @@ async function settingsOf(cdn: string, purge: string): Promise<Environment> {
 }
 
 test.each([
-  ["fastly", 'service = "abc"', { cdn: "fastly", service: "abc", api_url: "https://api.fastly.com", soft: false }],
+  ["fastly", 'service = "abc"', { cdn: "fastly", service: "abc", api_url: "https://api.fastly.com" }],
   ["cloudflare", `zone = "${"a".repeat(32)}"\nplan = "pro"`, { zone: "a".repeat(32), plan: "pro" }],
   ["varnish", 'url = "http://a:6081"', { cdn: "varnish", url: "http://a:6081" }],
-  ["varnish", 'url = ["http://a", "http://b"]\nsoft = true\nmax_age = 60', { soft: true, max_age: 60 }],
+  ["varnish", 'url = ["http://a", "http://b"]\nmax_age = 60', { max_age: 60 }],
   ["generic", 'url = "https://a/purge"', { method: "POST", body: '{"tags":{tags}}', max_tags: 100, max_age: 86_400 }],
 ])("the table [purge] for %s has options of its own: %s", async (cdn, text, expected) => {
   expect(readConfig(await settingsOf(cdn, text)).purge).toMatchObject(expected as object);

@@ -50,20 +50,6 @@ describe("a purge", () => {
     expect(world.state?.marks).toEqual([]);
   });
 
-  test("is soft for the first time only, if at all", () => {
-    const world = createPurged(target({ isSoftFirst: true }));
-    world.addProduct("1");
-    world.step();
-    world.nowMs += secondPurgeS * 1000;
-    world.addProduct("2");
-    world.step();
-    expect(world.sent.map(({ tags, isSoft }) => [...tags, isSoft])).toEqual([
-      ["product-1", true],
-      ["product-2", true],
-      ["product-1", false],
-    ]);
-  });
-
   test("is split by the provider's limits", () => {
     const world = createPurged(target({ maxTags: 2, maxBytes: 30 }));
     for (const id of ["1", "2", "3", "1234567890", "4"]) world.addProduct(id);
@@ -197,9 +183,8 @@ describe("the budget", () => {
       fc.property(
         fc.array(event, { maxLength: 60 }),
         fc.constantFrom<PurgeTarget["budget"]>(undefined, budget, { unit: "tag", burst: 60, perSecond: 5 }),
-        fc.boolean(),
-        (events, ofTarget, isSoftFirst) => {
-          const of = target({ budget: ofTarget, maxTags: 4, isSoftFirst });
+        (events, ofTarget) => {
+          const of = target({ budget: ofTarget, maxTags: 4 });
           const world = createWorld(of);
           const changes = everything.map((kind) => ({ tag: kind, kind, atMs: 0 }));
           let next = 0;
@@ -233,7 +218,7 @@ describe("the budget", () => {
             );
             expect([tag, purges.length > 0]).toEqual([tag, true]);
             const last = purges.at(-1);
-            expect([tag, (last?.atMs ?? 0) - atMs >= secondPurgeS * 1000, last?.isSoft]).toEqual([tag, true, false]);
+            expect([tag, (last?.atMs ?? 0) - atMs >= secondPurgeS * 1000]).toEqual([tag, true]);
           }
           if (ofTarget === undefined) return;
           let [left, leftMs] = [ofTarget.burst, 0];

@@ -8,10 +8,10 @@ import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.
 
 const { signal } = new AbortController();
 const targetOf = (options: PurgeOptions, token = purgeToken) => createTargets(options, token)[0] as PurgeTarget;
-const purge = (target: PurgeTarget, tags: readonly string[] = ["a", "b"], isSoft = false) =>
-  sendPurge(target, target.toRequest(tags, isSoft), signal);
+const purge = (target: PurgeTarget, tags: readonly string[] = ["a", "b"]) =>
+  sendPurge(target, target.toRequest(tags), signal);
 
-const defaults = { max_age: 86_400, soft: false };
+const defaults = { max_age: 86_400 };
 const generic = {
   ...defaults,
   cdn: "generic",
@@ -45,13 +45,8 @@ describe.each(cases)("a purge of $cdn", ({ cdn, provider, options }) => {
     const target = targetOf(options);
     const tags = Array.from({ length: Math.min(target.maxTags, 500) }, (_, index) => `pz-${index.toString(36)}`);
     await purge(target, tags);
-    expect(provider.purges.splice(0)).toMatchObject([{ tags, isSoft: false }]);
+    expect(provider.purges.splice(0)).toMatchObject([{ tags }]);
     expect(provider.violations).toEqual([]);
-  });
-
-  test("may be soft, where it supports that", async () => {
-    await purge(targetOf(options), ["a"], true);
-    expect(provider.purges.splice(0)).toMatchObject([{ tags: ["a"], isSoft: cdn === "fastly" || cdn === "varnish" }]);
   });
 
   if (cdn !== "varnish") {

@@ -6,7 +6,6 @@ import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerpr
 import { secondPurgeS } from "../../src/purge/plan.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -221,11 +220,10 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
     await importProducts({ 9: "Nine again" });
     await until("the next change is purged", () => other.countOf("product-9") > 0);
     await until("the log says so", () => service.log().includes("purging works again"));
-    await until("the console lists the failure as ended", async () =>
-      /\d+ purges? of varnish \S+ failed: it responded with status 503\. It lasted/.test(
-        textOf(await (await fetch(service.adminUrl)).text()),
-      ),
-    );
+    await until("the console no longer shows it", async () => {
+      const overview = await (await fetch(service.adminUrl)).text();
+      return overview.includes(`varnish ${other.url}: all changes are purged.`) && !failed.test(overview);
+    });
     await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0);
   });
 
@@ -237,7 +235,6 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
     const [first, second] = varnish.purges.filter(({ tags }) => tags.includes(tag));
     // The wait begins before the first one is received.
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(secondPurgeS * 500);
-    expect([first?.isSoft, second?.isSoft]).toEqual([false, false]);
   });
 
   test("a process that was frozen gives the CDN no old response", async () => {

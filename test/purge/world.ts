@@ -11,7 +11,6 @@ export const target = (changes: Partial<PurgeTarget> = {}): PurgeTarget => ({
   maxTags: 10,
   maxBytes: 1000,
   budget: undefined,
-  isSoftFirst: false,
   toRequest: () => ({ url: "", method: "", headers: {} }),
   ...changes,
 });
@@ -25,7 +24,7 @@ export function createWorld(of: PurgeTarget, initial?: PurgeState) {
     state: initial,
     newest: 0,
     history: "1",
-    sent: [] as { atMs: number; tags: readonly string[]; isSoft: boolean }[],
+    sent: [] as { atMs: number; tags: readonly string[] }[],
     addProduct: (id: string) => log.push({ number: ++world.newest, noun: "product", key: id }),
     addFingerprints: (...fingerprints: number[]) =>
       log.push({ number: ++world.newest, noun: "personalization", fingerprints: new Set(fingerprints) }),

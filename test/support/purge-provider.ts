@@ -3,7 +3,6 @@ import { cleanUp } from "./clean-up.ts";
 /** A purge as a provider received it. */
 export interface ReceivedPurge {
   readonly tags: readonly string[];
-  readonly isSoft: boolean;
   readonly atMs: number;
 }
 
@@ -62,7 +61,7 @@ export function startPurgeProvider(provider: Provider, changes: Partial<Limits> 
     tokens -= cost;
     return true;
   };
-  const read = async (request: Request): Promise<{ tags: string[]; isSoft: boolean } | Response> => {
+  const read = async (request: Request): Promise<{ tags: string[] } | Response> => {
     const { pathname } = new URL(request.url);
     const expected = (isRight: boolean, problem: string) => {
       if (!isRight) violations.push(`${request.method} ${pathname}: ${problem}`);
@@ -72,19 +71,18 @@ export function startPurgeProvider(provider: Provider, changes: Partial<Limits> 
     }
     if (provider === "varnish") {
       expected(request.method === "PURGE", "not a purge");
-      const [hard, soft] = [request.headers.get("xkey-purge"), request.headers.get("xkey-softpurge")];
-      return { tags: (hard ?? soft ?? "").split(" "), isSoft: soft !== null };
+      return { tags: (request.headers.get("xkey-purge") ?? "").split(" ") };
     }
     expected(request.method === "POST", "not a purge");
     if (provider === "fastly") {
       if (request.headers.get("fastly-key") !== token) return new Response("{}", { status: 401 });
       expected(pathname === "/service/SERVICE/purge", "an unknown path");
       const { surrogate_keys: tags } = (await request.json()) as { surrogate_keys: string[] };
-      return { tags, isSoft: request.headers.get("fastly-soft-purge") === "1" };
+      return { tags };
     }
     if (request.headers.get("authorization") !== `Bearer ${token}`) return new Response("{}", { status: 403 });
     if (provider === "cloudflare") expected(pathname === `/client/v4/zones/${zone}/purge_cache`, "an unknown path");
-    return { tags: ((await request.json()) as { tags: string[] }).tags, isSoft: false };
+    return { tags: ((await request.json()) as { tags: string[] }).tags };
   };
 
   const server = Bun.serve({

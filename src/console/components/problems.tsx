@@ -1,18 +1,16 @@
 /** @jsxImportSource hono/jsx */
-import { durationInWords, pluralize } from "../../format.ts";
-import type { EndedProblem } from "../ended-problems.ts";
+import { pluralize } from "../../format.ts";
 import type { Problem } from "../problems.ts";
-import { ExactTime, Instant, Section } from "./elements.tsx";
+import { ExactTime, Section } from "./elements.tsx";
 
 interface ProblemsProps {
   readonly problems: readonly Problem[];
-  readonly ended: readonly EndedProblem[];
   readonly scheduledJobs: number;
   readonly now: number;
 }
 
-/** The problems that there are, or that there are none, and those that have ended lately. */
-export function Problems({ problems, ended, scheduledJobs, now }: ProblemsProps) {
+/** The problems that there are, or that there are none. */
+export function Problems({ problems, scheduledJobs, now }: ProblemsProps) {
   if (problems.length === 0) {
     const jobs =
       scheduledJobs === 0 ? "No jobs are scheduled." : `${pluralize(scheduledJobs, "scheduled job")}, none overdue.`;
@@ -21,7 +19,6 @@ export function Problems({ problems, ended, scheduledJobs, now }: ProblemsProps)
         <p>
           <strong>No problems.</strong> {jobs}
         </p>
-        <Ended problems={ended} />
       </section>
     );
   }
@@ -42,7 +39,6 @@ export function Problems({ problems, ended, scheduledJobs, now }: ProblemsProps)
           </li>
         ))}
       </ul>
-      <Ended problems={ended} />
     </Section>
   );
 }
@@ -50,20 +46,3 @@ export function Problems({ problems, ended, scheduledJobs, now }: ProblemsProps)
 const ProblemLink = ({ url }: { readonly url: string }) => (
   <a href={url}>{url.includes("?") ? "Show runs" : "Show run"}</a>
 );
-
-const Ended = ({ problems }: { readonly problems: readonly EndedProblem[] }) =>
-  problems.length === 0 ? (
-    ""
-  ) : (
-    <details>
-      <summary>Ended in the last seven days</summary>
-      <ul>
-        {problems.map(({ text, since, until, url }) => (
-          <li>
-            {text} It lasted {durationInWords(Math.max(0, Date.parse(until) - Date.parse(since)) / 1000)}, from{" "}
-            <Instant at={since} /> to <Instant at={until} />. {url === undefined ? "" : <ProblemLink url={url} />}
-          </li>
-        ))}
-      </ul>
-    </details>
-  );

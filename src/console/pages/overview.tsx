@@ -7,7 +7,6 @@ import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
 import { listRunKinds, type RunKind } from "../../database/run-list.ts";
-import { listJobOutages } from "../../database/run-outage.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
@@ -20,7 +19,6 @@ import { Push } from "../components/push.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, type PageContext, publicRoot } from "../context.ts";
-import { type EndedProblem, listEndedProblems, maxEndedProblems } from "../ended-problems.ts";
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
@@ -42,7 +40,6 @@ interface OverviewData {
   readonly generations: readonly Generation[];
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
-  readonly endedProblems: readonly EndedProblem[];
   readonly push: PushState | undefined;
   /** Empty when this service does not purge a CDN. */
   readonly purge: readonly PurgeStatus[];
@@ -55,14 +52,13 @@ async function readOverview({
   push: readPush,
   purge: readPurge,
 }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, truth, generations, configured, kinds, outages, push, purge = []] = await Promise.all([
+  const [instant, productCount, truth, generations, configured, kinds, push, purge = []] = await Promise.all([
     readNow(database),
     countProducts(database),
     readCatalogTruth(database),
     listGenerations(database),
     jobs(),
     listRunKinds(database),
-    listJobOutages(database, maxEndedProblems),
     readPush?.(),
     readPurge?.(),
   ]);
@@ -85,7 +81,6 @@ async function readOverview({
       ...listPurgeProblems(purge, now),
       ...listProblems(configured, brands, productCount, now),
     ],
-    endedProblems: listEndedProblems(outages, purge, now),
     push,
     purge,
     charts,
@@ -148,16 +143,11 @@ interface OverviewProps extends OverviewData {
 }
 
 function Overview({ links, table, ...overview }: OverviewProps) {
-  const { now, productCount, truth, generations, jobs, problems, endedProblems, push, purge, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, push, purge, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
-      <Problems
-        problems={problems}
-        ended={endedProblems}
-        scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length}
-        now={now}
-      />
+      <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} now={now} />
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
         {truth.products === 0 ? "" : <Verification truth={truth} />}
