@@ -1,4 +1,4 @@
-import { type Compression, compress, decompress, type Effort, type Encoding, maxBlockingBytes } from "./encoding.ts";
+import { compress, decompress, type Effort, type Encoding, maxBlockingBytes } from "./encoding.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -14,12 +14,7 @@ export interface SizeListener {
 /** Bytes of the bodies whose first compression is in progress or waits for a thread, and their limit. */
 const compressing = { bytes: 0, maxBytes: 32 * 2 ** 20 };
 
-const improvable = { br: 1, zstd: 2, gzip: 4 } as const;
-
-/**
- * A body in the encodings in which it was requested, and in no other. Each is compressed quickly on
- * its first request, and better in the background on a later one.
- */
+/** A body in the encodings in which it was requested, and in no other. Each is compressed on its first request. */
 export class EncodedBody {
   /** Set by the cache that keeps the body. */
   sizeListener: SizeListener | undefined;
@@ -30,18 +25,16 @@ export class EncodedBody {
   protected br: SendableBody | undefined;
   protected zstd: SendableBody | undefined;
   protected gzip: SendableBody | undefined;
-  /** Sum of the {@link improvable} encodings that were compressed quickly. */
-  #quick = 0;
   /** Encodings in progress. */
   #pending: Map<Encoding, Promise<SendableBody>> | undefined;
-  readonly #firstEffort: Effort;
+  readonly #effort: Effort;
   /** Size in bytes, uncompressed. */
   readonly #length: number;
 
-  /** @param firstEffort `best` for a body that is sent as long as the process runs */
-  constructor(bytes: Bytes, firstEffort: Effort = "quick") {
+  /** @param effort `best` for a body that is sent as long as the process runs */
+  constructor(bytes: Bytes, effort: Effort = "quick") {
     this.#source = bytes;
-    this.#firstEffort = firstEffort;
+    this.#effort = effort;
     this.#length = bytes.length;
   }
 
@@ -64,17 +57,12 @@ export class EncodedBody {
 
   /** The body in an encoding; a promise only if that takes long, on its first request. */
   encode(encoding: Encoding): SendableBody | Promise<SendableBody> {
-    const kept = this[encoding];
-    if (kept === undefined) return this.#pending?.get(encoding) ?? this.#add(encoding);
-    if (this.#quick !== 0 && encoding !== "identity" && (this.#quick & improvable[encoding]) !== 0) {
-      this.#improve(encoding);
-    }
-    return kept;
+    return this[encoding] ?? this.#pending?.get(encoding) ?? this.#add(encoding);
   }
 
   #add(encoding: Encoding): SendableBody | Promise<SendableBody> {
     const plain = this.#findPlain();
-    const encode = (bytes: Bytes) => (encoding === "identity" ? bytes : compress(bytes, encoding, this.#firstEffort));
+    const encode = (bytes: Bytes) => (encoding === "identity" ? bytes : compress(bytes, encoding, this.#effort));
     const encoded = plain instanceof Promise ? plain.then(encode) : encode(plain);
     if (!(encoded instanceof Promise)) return this.#keep(encoding, encoded);
     compressing.bytes += this.#length;
@@ -103,43 +91,10 @@ export class EncodedBody {
     const body = bytes.length < minBlobBytes ? bytes : new Blob([bytes]);
     this[encoding] = body;
     this.#source = undefined;
-    if (encoding !== "identity" && this.#firstEffort === "quick") this.#quick |= improvable[encoding];
     this.sizeListener?.resized();
     return body;
-  }
-
-  #improve(compression: Compression): void {
-    background.run(async () => {
-      this.#quick &= ~improvable[compression];
-      const better = await compress(await this.#findPlain(), compression, "best");
-      if (better.length >= sizeOf(this[compression])) return;
-      this.#keep(compression, better);
-      this.#quick &= ~improvable[compression];
-    });
   }
 }
 
 const sizeOf = (body: SendableBody | undefined) =>
   body === undefined ? 0 : body instanceof Blob ? body.size : body.length;
-
-const pauseMs = 1;
-
-/** Work that may be skipped, because a later request tries again: only one at a time, with pauses. */
-class Background {
-  #isBusy = false;
-
-  run(work: () => Promise<void>): void {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    // Not in the turn in which requests wait for their responses.
-    Bun.sleep(pauseMs)
-      .then(work)
-      // Without a result, the quickly compressed body stays.
-      .catch(() => {})
-      .finally(() => {
-        this.#isBusy = false;
-      });
-  }
-}
-
-const background = new Background();

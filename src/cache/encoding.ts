@@ -61,7 +61,7 @@ function findQuality(accepted: string, pattern: RegExp): number | undefined {
   return quality >= 0 && quality <= 1 ? quality : 0;
 }
 
-/** How hard to compress: for the first response at once, and for later ones in the background. */
+/** How hard to compress: while a client waits, or a body that is sent as long as the process runs. */
 export type Effort = "quick" | "best";
 
 const gzipLevels = { quick: 1, best: 6 } as const;

@@ -62,7 +62,7 @@ export interface ResponseBodyOptions {
   readonly tag?: string;
   readonly purgeTags?: PurgeTags | undefined;
   /** How hard to compress it for its first request; `quick` by default. */
-  readonly firstEffort?: Effort;
+  readonly effort?: Effort;
 }
 
 /** A body with its headers. */
@@ -74,9 +74,9 @@ export class ResponseBody extends EncodedBody {
   readonly purgeTags: PurgeTags | undefined;
   readonly #template: HeaderTemplate;
 
-  constructor({ template, status = 200, body, tag, purgeTags, firstEffort }: ResponseBodyOptions) {
+  constructor({ template, status = 200, body, tag, purgeTags, effort }: ResponseBodyOptions) {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-    super(bytes, firstEffort);
+    super(bytes, effort);
     this.status = status;
     this.etag = tag === undefined ? undefined : `W/"${tag}"`;
     this.isCompressible = tag !== undefined && bytes.length >= minCompressibleBytes;

@@ -17,7 +17,7 @@ export function fileHandler(create: () => ResponseParts & { readonly body: strin
         ...parts,
         tag: hashTag(parts.body),
         headers: { ...caching, ...parts.headers },
-        firstEffort: "best",
+        effort: "best",
       });
     }
     return response;
