@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ReplicaWatcher } from "../../proof/replica-watcher.ts";
 import { cleanUp } from "../../support/clean-up.ts";
-import { serve } from "../../support/pds.ts";
+import { createStore, serve } from "../../support/pds.ts";
 import { until } from "../../support/until.ts";
 
 const name = "pds_http_request_duration_seconds_count";
@@ -41,7 +41,7 @@ test("the responses of a replica are added up by status, also after it was start
 });
 
 test("the metrics of the service have the responses by status", async () => {
-  await using service = await serve();
+  await using service = await serve({ DATABASE_URL: await createStore("sqlite") });
   const watcher = new ReplicaWatcher([service]);
   for (let count = 0; count < 3; count++) await service.get("/api/v1/histories");
   await watcher.stop();
