@@ -19,7 +19,7 @@ export function createToken(text: string, values: Values): boolean {
     // A bare key of TOML has only these characters.
     const key = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
     print(`The token of ${name}, which is not shown again:\n\n${token}\n`);
-    print(`Add to pds.toml, and reload the service with SIGHUP:\n\n[admin.tokens.${key}]`);
+    print(`Add to pds.toml, and restart the service:\n\n[admin.tokens.${key}]`);
     print(`sha256 = "${digest}"\nrole = "${role}"`);
   }
   return true;
