@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { isUrl } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
@@ -9,7 +9,6 @@ import { print, printJson } from "./output.ts";
 export async function backup(path: string, values: Values): Promise<boolean> {
   if (isUrl(path)) throw new ServiceError("bad_request", `backup: expected a file, not the URL ${path}`);
   if (path === "") throw new ServiceError("bad_request", "backup: expected the name of a file");
-  if (existsSync(path)) throw new ServiceError("bad_request", `backup: ${path} exists; choose another name`);
   // It has its name only once it is complete.
   const partial = `${path}.partial`;
   await withStore(async ({ engine }, { databaseUrl }) => {
@@ -20,13 +19,11 @@ export async function backup(path: string, values: Values): Promise<boolean> {
       );
     }
     lowerPriority();
-    if (existsSync(partial)) {
-      throw new ServiceError(
-        "conflict",
-        `backup: ${partial} exists: another backup is in progress, or was killed; then remove the file`,
-      );
-    }
+    createFile(partial, path);
     try {
+      // Now no other backup can create it. A link to a disk that is not mounted must not be replaced either.
+      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+        throw new ServiceError("bad_request", `backup: ${path} exists; choose another name`);
       engine.backUp(databaseUrl, partial);
       renameSync(partial, path);
       const folder = openSync(dirname(path), "r");
@@ -34,6 +31,7 @@ export async function backup(path: string, values: Values): Promise<boolean> {
       closeSync(folder);
     } catch (cause) {
       rmSync(partial, { force: true });
+      if (cause instanceof ServiceError) throw cause;
       throw new ServiceError("unavailable", `backup: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
   });
@@ -41,4 +39,21 @@ export async function backup(path: string, values: Values): Promise<boolean> {
   if (values.json === true) printJson({ backup: path, bytes: size });
   else print(`backed up the store to ${path}: ${size} bytes`);
   return true;
+}
+
+/**
+ * Creates an empty file for its owner only: it will have everything that the store has.
+ * @throws ServiceError `conflict` if there is one, which is another backup's
+ */
+function createFile(partial: string, path: string): void {
+  try {
+    closeSync(openSync(partial, "wx", 0o600));
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code !== "EEXIST") throw new ServiceError("unavailable", `backup: cannot write ${path}: ${message}`, { cause });
+    throw new ServiceError(
+      "conflict",
+      `backup: ${partial} exists: another backup is in progress, or was killed; then remove the file`,
+    );
+  }
 }

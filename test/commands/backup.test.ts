@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { toJson } from "../../src/json.ts";
@@ -78,10 +78,12 @@ describe("pds backup", () => {
   test("refuses a name that exists, such as that of the store, and what is no file", async () => {
     const { folder, path, environment } = filled;
     writeFileSync(join(folder, "taken.partial"), "");
+    symlinkSync(join(folder, "not-mounted"), join(folder, "link"));
     for (const [name, message] of [
       [path, `${path} exists; choose another name`],
       ["", "expected the name of a file"],
       ["s3://bucket/nightly", "expected a file, not the URL s3://bucket/nightly"],
+      [join(folder, "link"), "link exists; choose another name"],
       [join(folder, "taken"), "taken.partial exists: another backup is in progress, or was killed"],
       [join(folder, "missing", "nightly"), `cannot write ${join(folder, "missing", "nightly")}: ENOENT`],
     ] as const) {
@@ -90,6 +92,8 @@ describe("pds backup", () => {
       expect(stderr).toStartWith("pds: backup: ");
       expect(stderr).toContain(message);
     }
+    // It belongs to another process.
+    expect(existsSync(join(folder, "taken.partial"))).toBe(true);
     expect(existsSync(join(folder, "taken"))).toBe(false);
   });
 
@@ -120,6 +124,15 @@ describe("pds backup", () => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^pds: backup: cannot write .*nightly: .*(full|disk I\/O error)/);
   });
+});
+
+test("of two backups to one file at once, one writes it, and the other touches nothing of it", async () => {
+  const { folder, environment } = filled;
+  const backup = join(folder, "both.backup");
+  const both = await Promise.all([pds(["backup", backup], environment), pds(["backup", backup], environment)]);
+  expect(both.filter(({ code }) => code === 0)).toHaveLength(1);
+  await using copied = await serve({ ...environment, DATABASE_URL: `sqlite:${backup}` });
+  expect((await copied.get("/api/v1/products/1")).status).toBe(200);
 });
 
 test("a copy that is put back is served by all replicas, and everything is purged from the CDN", async () => {

@@ -170,7 +170,7 @@ export interface Engine {
   readonly readReusableBytes: (sql: SQL) => Promise<number>;
 
   /**
-   * Copies the store at a URL, as of one moment, into a new file, and checks the copy; undefined for a
+   * Copies the store at a URL, as of one moment, into an empty file, and checks the copy; undefined for a
    * server, which has tools of its own.
    */
   readonly backUp: ((url: string, path: string) => void) | undefined;

@@ -6,12 +6,10 @@ import { pathOf } from "./open.ts";
 const emptied = ["lease", "operator_session", "purge_target"];
 
 /**
- * Copies a store, as of one moment, into a new file, and checks the copy. Writers go on meanwhile.
- * @throws Error when the file exists, or the copy is damaged
+ * Copies a store, as of one moment, into an empty file, and checks the copy. Writers go on meanwhile.
+ * @throws Error when the file is not empty, or the copy is damaged
  */
 export function backUp(url: string, path: string): void {
-  // It has everything that the store has. SQLite fills an empty file.
-  closeSync(openSync(path, "wx", 0o600));
   using store = new File(pathOf(url), { readonly: true });
   store.run("PRAGMA busy_timeout = 10000");
   store.run("VACUUM INTO ?", [path]);
