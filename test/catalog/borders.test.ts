@@ -150,6 +150,20 @@ describe.each([...enginesOf("sqlite")])("on %s, an import of product files", (en
     expect(stderr).toContain(published_at);
   });
 
+  test.each([
+    [19, 0],
+    [20, 1],
+  ])("of which few remain of %d stored ones ends with %d", async (stored, expected) => {
+    const environment = { DATABASE_URL: await createStore(engine) };
+    const lines = Array.from({ length: stored }, (_, index) => toJson(toProduct(index + 1)));
+    const [all = "", few = ""] = await writeFiles(folder, {
+      "all.ndjson": lines.join("\n"),
+      "few.ndjson": lines.slice(0, 5).join("\n"),
+    });
+    expect((await importHere(["import", "products", all], environment)).code).toBe(0);
+    expect((await importHere(["import", "products", few], environment)).code).toBe(expected);
+  });
+
   test("is refused by a dry run as it would be for real", async () => {
     const environment = { DATABASE_URL: await createStore(engine) };
     const lines = Array.from({ length: 30 }, (_, index) => toJson(toProduct(index + 1)));

@@ -648,6 +648,22 @@ describe.each([...enginesOf("postgres")])("on %s, /readyz", async (engine) => {
     );
   });
 
+  test("counts from when the job was resumed, if that is later", async () => {
+    const complaint = `${feedJob} for by schedule last succeeded 36\\d{3} s ago`;
+    const old = success(10 * hour, by("schedule"));
+    const resume = async (seconds: number) => {
+      const pause = { job: feedJob, ...by("schedule"), paused_at: ago(9 * hour), paused_by: "ann" };
+      await store.sql`INSERT INTO job_pause ${store.sql({ ...pause, resumed_at: ago(seconds) })}`;
+    };
+    await resume(3 * hour);
+    await expectReadiness(complaint, old);
+    await store.sql`DELETE FROM job_pause`;
+    await resume(0.5 * hour);
+    await expectReadiness(undefined, old);
+    await store.sql`DELETE FROM job_pause`;
+    await expectReadiness(complaint, old);
+  });
+
   test("uses the configured maximum age instead, and names every stale job", async () => {
     const limit = `${feedJob} for by limit last succeeded 14\\d{3} s ago`;
     await expectReadiness(limit, success(4 * hour + 5, by("limit")));

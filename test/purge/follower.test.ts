@@ -15,9 +15,11 @@ const optionsFor = (url: string): PurgeOptions => ({
   ...{ max_tags: 1, requests_per_minute: 600, burst: 2, max_age: 86_400 },
 });
 
-/** Follows the changes of a new store. */
-async function follow(url: string) {
+/** Follows the changes of a new store. @param prepare statements that run before */
+async function follow(url: string, ...prepare: readonly string[]) {
   const storeUrl = await createMigratedStore("sqlite");
+  await using sql = await connectTo(storeUrl);
+  for (const statement of prepare) await sql.unsafe(statement);
   const database = await openDatabase(storeUrl);
   const stopping = new AbortController();
   const settled: (string | undefined)[] = [];
@@ -57,6 +59,23 @@ test("a purge is repeated as long after a slow refusal as the provider says", as
   await follow(server.url.origin);
   await until("the purge is repeated", () => receivedMs.length > 1);
   expect((receivedMs[1] ?? 0) - refusedMs).toBeGreaterThan(1900);
+});
+
+test("a process that takes the right to purge waits as long as the one before was told to", async () => {
+  const provider = startPurgeProvider("generic");
+  const at = new Date().toISOString();
+  const retryAtMs = Date.now() + 1500;
+  const failure = { count: 1, since: at, at, retryAt: new Date(retryAtMs).toISOString(), reason: "it is busy" };
+  const state = JSON.stringify({ form: "", history: "", first: 0, second: 0, marks: [], failure });
+  await follow(
+    provider.url,
+    // The other process saves its failure after this one has read the state, and before it has the right.
+    `CREATE TRIGGER other AFTER INSERT ON lease BEGIN
+      INSERT INTO purge_target (name, state) VALUES (substr(NEW.name, length('purge ') + 1), '${state}');
+    END`,
+  );
+  await until("it purges", () => provider.purges.length > 0);
+  expect(Date.now()).toBeGreaterThanOrEqual(retryAtMs);
 });
 
 test("products that were purged as a whole are known, to probe some", async () => {
