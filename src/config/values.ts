@@ -130,10 +130,9 @@ export const isUrl = (text: string) => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 /** Returns what is wrong with the source of a presentation, which is one file, or undefined if it is valid. */
 export function findFileSourceProblem(text: string): string | undefined {
   const name = text.split("/").at(-1) ?? "";
-  const isKnown = /^.*\.(toml|csv)(\.gz|\.zst)?$/i.test(name);
+  const isKnown = /^.*\.toml(\.gz|\.zst)?$/i.test(name);
   return (
-    findSourceProblem(text) ??
-    (isKnown ? undefined : "expected a file that ends in .toml or .csv, with or without .gz or .zst")
+    findSourceProblem(text) ?? (isKnown ? undefined : "expected a file that ends in .toml, with or without .gz or .zst")
   );
 }
 

@@ -333,6 +333,11 @@ describe("an invalid setting stops the start", () => {
     ["a fraction for a port", "port = 80.5", ["port"]],
     ["an unknown job", "[jobs.nightly]\nsource = 'x'", ["jobs", "nightly", "catalog-import, personalization-import"]],
     ["an unknown key of a job", "[jobs.catalog-import]\nsource = ['x']\ncron = 'x'", ["jobs.catalog-import", "cron"]],
+    [
+      "a presentation in another format",
+      "[jobs.presentation-import]\nsource = 'x/names.csv'",
+      ["jobs.presentation-import.source", "expected a file that ends in .toml, with or without .gz or .zst"],
+    ],
     ["a job without its source", "[jobs.personalization-import]", ["jobs.personalization-import.source"]],
     ["a single file for a list", "[jobs.catalog-import]\nsource = 'x'", ["jobs.catalog-import.source"]],
     ["an empty list of files", "[jobs.catalog-import]\nsource = []", ["jobs.catalog-import.source"]],
