@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, lstatSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { isUrl } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
@@ -21,16 +21,17 @@ export async function backup(path: string, values: Values): Promise<boolean> {
     lowerPriority();
     createFile(partial, path);
     try {
-      // Now no other backup can create it. A link to a disk that is not mounted must not be replaced either.
-      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-        throw new ServiceError("bad_request", `backup: ${path} exists; choose another name`);
+      // Of one that was killed: SQLite would apply it to the new file.
+      rmSync(journalOf(partial), { force: true });
+      // A link to a disk that is not mounted exists, too.
+      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw exists(path);
       engine.backUp(databaseUrl, partial);
-      renameSync(partial, path);
+      giveName(partial, path);
       const folder = openSync(dirname(path), "r");
       fsyncSync(folder);
       closeSync(folder);
     } catch (cause) {
-      rmSync(partial, { force: true });
+      for (const file of [partial, journalOf(partial)]) rmSync(file, { force: true });
       if (cause instanceof ServiceError) throw cause;
       throw new ServiceError("unavailable", `backup: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
@@ -39,6 +40,21 @@ export async function backup(path: string, values: Values): Promise<boolean> {
   if (values.json === true) printJson({ backup: path, bytes: size });
   else print(`backed up the store to ${path}: ${size} bytes`);
   return true;
+}
+
+/** Where SQLite keeps what it would need to undo. */
+const journalOf = (path: string) => `${path}-journal`;
+
+const exists = (path: string) => new ServiceError("bad_request", `backup: ${path} exists; choose another name`);
+
+/** Renames a file, unlike `rename` without replacing one that has appeared meanwhile. */
+export function giveName(partial: string, path: string): void {
+  try {
+    linkSync(partial, path);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "EEXIST" ? exists(path) : error;
+  }
+  rmSync(partial);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { giveName } from "../../src/commands/backup.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { canMount, pdsOnDisk } from "../support/disk.ts";
@@ -117,9 +118,24 @@ describe("pds backup", () => {
     expect(readdirSync(folder).filter((name) => name.startsWith("never"))).toEqual([]);
   });
 
-  test.if(canMount)("leaves nothing on a full disk", async () => {
+  test("does not replace a file that appears while it copies", async () => {
+    const folder = await temporaryFolder();
+    const [partial = "", path = ""] = await writeFiles(folder, { "a.partial": "copy", a: "other" });
+    expect(() => giveName(partial, path)).toThrow(`backup: ${path} exists; choose another name`);
+    expect(readFileSync(path, "utf8")).toBe("other");
+  });
+
+  test("does not read what one that was killed left", async () => {
+    const { folder, environment } = filled;
+    const journal = join(folder, "again.partial-journal");
+    writeFileSync(journal, "left");
+    await succeed(["backup", join(folder, "again")], environment);
+    expect(existsSync(journal)).toBe(false);
+  });
+
+  test.if(canMount).each(["64k", "256k"])("leaves nothing on a full disk of %s", async (size) => {
     const disk = await temporaryFolder();
-    const onDisk = { folder: disk, size: "64k", after: `ls -A ${disk}` };
+    const onDisk = { folder: disk, size, after: `ls -A ${disk}` };
     const { code, stdout, stderr } = await pdsOnDisk(onDisk, ["backup", join(disk, "nightly")], filled.environment);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^pds: backup: cannot write .*nightly: .*(full|disk I\/O error)/);
