@@ -74,7 +74,9 @@ async function main(args: string[]): Promise<number> {
     return reportMisuse(`${name}: expected ${command.usage || "no arguments"}; see pds ${name} --help`);
   }
   try {
-    return (await command.run(positionals, values)) ? 0 : failureStatus();
+    const result = await command.run(positionals, values);
+    if (typeof result === "number") return result;
+    return result ? 0 : failureStatus();
   } catch (error) {
     reportFailure(error);
     if (stoppedBy !== undefined) return failureStatus();

@@ -2,13 +2,14 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { Database } from "../database/database.ts";
 import { findLastGeneration } from "../database/generation.ts";
-import { type ConnectOptions, closeDatabase, inspectStore, openStored } from "../database/index.ts";
+import { type ConnectOptions, closeDatabase, inspectStore, isOtherSchema, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
 import { findCurrentPresentation } from "../database/presentation.ts";
 import { listFirstProducts } from "../database/product.ts";
 import { findLastSuccess } from "../database/run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
+import { otherSchema } from "../program.ts";
 import { pooledOptions } from "../service/connections.ts";
 import { listJobs } from "../service/jobs.ts";
 import { openLog, type Values } from "./common.ts";
@@ -18,16 +19,24 @@ import { printMessage, printSafeJson, printTable } from "./output.ts";
 const maxSeconds = 20;
 const shownTimes = 5;
 
+interface Problem {
+  readonly message: string;
+  readonly isOtherSchema?: boolean;
+}
+
 interface Check {
   /** The checked part: "store", or the job and brand whose source it is. */
   readonly checked: string;
   readonly at: string;
   /** Undefined if it is fine. */
-  readonly problem: string | undefined;
+  readonly problem: Problem | undefined;
 }
 
-/** Checks what the settings name. Settings that are wrong end the command before, with all of them. */
-export async function check(values: Values): Promise<boolean> {
+/**
+ * Checks what the settings name. Settings that are wrong end the command before, with all of them.
+ * @returns whether all is fine, or the exit status of a store that another version made
+ */
+export async function check(values: Values): Promise<boolean | number> {
   const config = readConfig(process.env);
   const log = await openLog(config);
   const jobs = listJobs(config, log, await createPlatform(config, log));
@@ -37,13 +46,14 @@ export async function check(values: Values): Promise<boolean> {
   const unused = listSettingsWithoutEffect(config);
   const warnings = [...missing, ...(await listWarnings(config))];
   if (values.json === true) {
-    const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem ?? null }));
+    const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem?.message ?? null }));
     printSafeJson({ checks: results, schedules, settings_without_effect: unused, warnings });
   } else {
-    printTable(checks.map(({ problem, ...rest }) => ({ ...rest, result: problem ?? "ok" })));
+    printTable(checks.map(({ problem, ...rest }) => ({ ...rest, result: problem?.message ?? "ok" })));
     if (schedules.length > 0) printTable(schedules.map(toTimesRow));
     for (const sentence of [...unused, ...warnings]) printMessage(sentence);
   }
+  if (checks.some(({ problem }) => problem?.isOtherSchema)) return otherSchema;
   return checks.every(({ problem }) => problem === undefined);
 }
 
@@ -87,12 +97,13 @@ async function checkSource({ name, brand, source, checkSource: checkJob }: Plann
 }
 
 /** @param timeout stops the work, which may then throw any error */
-async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal): Promise<string | undefined> {
+async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal): Promise<Problem | undefined> {
   try {
     await work();
     return undefined;
   } catch (error) {
-    return timeout?.aborted ? `no answer within ${maxSeconds} s` : (error as Error).message.replace(/\s+/g, " ");
+    if (timeout?.aborted) return { message: `no answer within ${maxSeconds} s` };
+    return { message: (error as Error).message.replace(/\s+/g, " "), isOtherSchema: isOtherSchema(error) };
   }
 }
 

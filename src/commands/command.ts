@@ -15,6 +15,6 @@ export interface Command {
   readonly options?: Readonly<Record<string, CommandOption>>;
   /** Minimum and maximum number of arguments; none by default. */
   readonly positionals?: readonly [number, number];
-  /** @returns whether the command succeeded */
-  readonly run: (positionals: string[], values: Values) => Promise<boolean>;
+  /** @returns whether the command succeeded, or its exit status */
+  readonly run: (positionals: string[], values: Values) => Promise<boolean | number>;
 }

@@ -1,5 +1,6 @@
 import { sha256 } from "../model/operator.ts";
 import type { Database, Queryable } from "./database.ts";
+import type { Engine } from "./engines/engine.ts";
 import { engines } from "./engines/index.ts";
 import { generationStatements } from "./generation-tables.ts";
 
@@ -13,12 +14,18 @@ const fingerprint = sha256(
   JSON.stringify([contents, ...engines.map((engine) => [engine.schema, generationStatements(engine, 0)])]),
 );
 
-/** A program with other tables made the store. */
+/** What the statements create, apart from triggers, whose names are those of one table. */
+const namesOf = ({ schema }: Engine): string[] =>
+  ["CREATE TABLE schema_fingerprint", ...schema].flatMap(
+    (statement) => statement.match(/^CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX|FUNCTION) (\w+)/)?.[1] ?? [],
+  );
+
+/** Another version, or another program, made tables of these names. */
 export class OtherSchemaError extends Error {
   constructor() {
     super(
-      "another version of the program made its tables: start that version, or set DATABASE_URL to a new database and " +
-        'import the data again with "pds import products" and "pds import personalization", or run the configured jobs',
+      "another version of the program, or another program, made its tables: start that version, or set DATABASE_URL " +
+        'to a new database and import the data again with "pds import products" and "pds import personalization", or run the configured jobs',
     );
   }
 }
@@ -32,14 +39,14 @@ export type SchemaState = "absent" | "current";
  */
 export async function readSchemaState(database: Database): Promise<SchemaState> {
   // First: a process that creates them meanwhile does so in one transaction.
-  const hasTables = await hasTable(database, "product");
+  const names = new Set((await database.engine.listNames(database.sql)).map((name) => name.toLowerCase()));
   const found = await findFingerprint(database);
   if (found !== undefined) {
     requireOwn(found);
     return "current";
   }
-  // Earlier states had no fingerprint.
-  if (hasTables) throw new OtherSchemaError();
+  // Earlier states had no fingerprint, and other programs have none.
+  if (namesOf(database.engine).some((name) => names.has(name))) throw new OtherSchemaError();
   const missing = await database.engine.findMissingRight(database.sql);
   if (missing !== undefined) throw new Error(missing);
   return "absent";
@@ -50,7 +57,10 @@ export async function readSchemaState(database: Database): Promise<SchemaState> 
  * @throws as {@link readSchemaState} does
  */
 export async function createTables(database: Database): Promise<void> {
-  if ((await readSchemaState(database)) === "current") return;
+  const state = await readSchemaState(database);
+  // What is refused stays as it is.
+  await database.engine.prepareFile(database.sql);
+  if (state === "current") return;
   await database.inTransaction(async ({ sql, engine }) => {
     await engine.withoutTimeouts(sql);
     await engine.lock(sql, "schema");
@@ -70,20 +80,11 @@ function requireOwn(found: string): void {
 /** @returns undefined without the table */
 async function findFingerprint({ sql, engine }: Queryable): Promise<string | undefined> {
   try {
-    const [row] = await sql<{ fingerprint: string }[]>`SELECT fingerprint FROM schema_fingerprint`;
+    // Another program's table of this name has other columns.
+    const [row] = await sql<{ fingerprint?: string }[]>`SELECT * FROM schema_fingerprint LIMIT 1`;
     return row?.fingerprint ?? "";
   } catch (error) {
     if (engine.isTableMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-async function hasTable({ sql, engine }: Queryable, name: string): Promise<boolean> {
-  try {
-    await sql.unsafe(`SELECT 1 FROM ${name} LIMIT 1`);
-    return true;
-  } catch (error) {
-    if (engine.isTableMissing(error)) return false;
     throw error;
   }
 }

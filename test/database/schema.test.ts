@@ -1,5 +1,38 @@
 import { describe, expect, test } from "bun:test";
-import { connectTo, createMigratedStore, createStore, engines, migrateStore, pds } from "../support/pds.ts";
+import { readFileSync } from "node:fs";
+import { SQL } from "bun";
+import { connectTo, createMigratedStore, createStore, engines, migrateStore, pds, serve } from "../support/pds.ts";
+
+/** Runs statements as a program that knows nothing of ours. */
+async function change(url: string, statements: string): Promise<void> {
+  await using sql = new SQL(url);
+  for (const statement of statements.split("; ")) await sql.unsafe(statement);
+}
+
+/** Expects that every kind of command refuses the store, and changes no byte of its file. */
+async function expectRefused(url: string): Promise<void> {
+  const read = () => (url.startsWith("sqlite:") ? readFileSync(url.slice("sqlite:".length)) : undefined);
+  const before = read();
+  for (const args of [["history"], ["serve"], ["check"]]) {
+    const { code, stdout, stderr } = await pds(args, { DATABASE_URL: url });
+    expect([args, code]).toEqual([args, 3]);
+    expect(stdout + stderr).toContain("another version of the program, or another program, made its tables");
+  }
+  expect(read()?.equals(before ?? Buffer.of())).not.toBe(false);
+}
+
+test("a copy that is only looked at stays as it is, and one that is served lets reads go on during writes", async () => {
+  const url = await createMigratedStore("sqlite");
+  await change(url, "PRAGMA journal_mode = DELETE");
+  const path = url.slice("sqlite:".length);
+  const before = readFileSync(path);
+  for (const command of ["check", "history"]) expect((await pds([command], { DATABASE_URL: url })).code).toBe(0);
+  expect(readFileSync(path).equals(before)).toBe(true);
+  await using service = await serve({ DATABASE_URL: url });
+  expect((await service.get("/api/v1/histories/asc")).status).toBe(200);
+  await using sql = new SQL(url);
+  expect([...(await sql`PRAGMA journal_mode`)]).toEqual([{ journal_mode: "wal" }]);
+});
 
 describe.each([...engines])("on %s, a store", (engine) => {
   test("is created once, also by several processes at the same time", async () => {
@@ -13,15 +46,35 @@ describe.each([...engines])("on %s, a store", (engine) => {
 
   test("of another version is refused with status 3, and stays as it is", async () => {
     const url = await createMigratedStore(engine);
+    await change(url, "UPDATE schema_fingerprint SET fingerprint = 'another'");
+    await expectRefused(url);
     await using sql = await connectTo(url);
-    await sql`UPDATE schema_fingerprint SET fingerprint = 'another'`;
-    for (const args of [["history"], ["serve"], ["check"]]) {
-      const { code, stdout, stderr } = await pds(args, { DATABASE_URL: url });
-      expect([args, code]).toEqual([args, args[0] === "check" ? 1 : 3]);
-      expect(stdout + stderr).toContain("another version of the program made its tables: start that version");
-    }
     expect([...(await sql`SELECT fingerprint FROM schema_fingerprint`)]).toEqual([{ fingerprint: "another" }]);
     expect([...(await sql`SELECT id FROM run`)]).toEqual([]);
+  });
+
+  test.each([
+    "CREATE TABLE run (id INTEGER)",
+    "CREATE TABLE lease (id INTEGER)",
+    "CREATE TABLE Product_State (id INTEGER)",
+    "CREATE TABLE schema_fingerprint (other INTEGER)",
+    "CREATE TABLE schema_fingerprint (other INTEGER); INSERT INTO schema_fingerprint VALUES (1)",
+    "CREATE VIEW cursor AS SELECT 1 AS name",
+    "CREATE TABLE other (id INTEGER); CREATE INDEX run_by_job ON other (id)",
+  ])("with one of its names from another program is refused, and stays as it is: %s", async (statements) => {
+    const url = await createStore(engine);
+    await change(url, statements);
+    await expectRefused(url);
+  });
+
+  test("is created beside the tables of another program", async () => {
+    const url = await createStore(engine);
+    await change(url, "CREATE TABLE other (id INTEGER)");
+    const { code, stdout } = await pds(["check"], { DATABASE_URL: url });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\(not created yet\) +ok/)]);
+    await migrateStore(url);
+    await using sql = await connectTo(url);
+    expect([...(await sql`SELECT id FROM other`)]).toEqual([]);
   });
 
   test("of an earlier state is refused with the commands that import its data again", async () => {

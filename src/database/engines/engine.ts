@@ -91,6 +91,10 @@ export interface Engine {
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
   /** The statements that create the tables of an empty store. */
   readonly schema: readonly string[];
+  /** Names of all tables, indexes, and the like that are where this one's are created, also of other programs. */
+  readonly listNames: (sql: SQL) => Promise<string[]>;
+  /** Sets up the file of an embedded store that this program made, or is about to. */
+  readonly prepareFile: (sql: SQL) => Promise<void>;
   readonly columnTypes: ColumnTypes;
   /** Useful number of concurrent reads. More would only queue inside the engine. */
   readonly maxConcurrentReads: number;

@@ -5,7 +5,7 @@ import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
 import { checkPooler } from "./pooler.ts";
 import { productQueries, readByIndex } from "./product-queries.ts";
-import { findMissingRight } from "./rights.ts";
+import { findMissingRight, listNames } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { changesLock, handleOf, hasStatus, hasTag, hasVendor, now, schema, toText } from "./schema.ts";
 
@@ -28,6 +28,8 @@ export const postgres: Engine = {
   exists: () => true,
   open: async (url, purpose, options) => connect(url, purpose, options),
   schema,
+  listNames,
+  prepareFile: async () => {},
   columnTypes,
   maxConcurrentReads,
 

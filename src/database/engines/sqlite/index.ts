@@ -4,7 +4,7 @@ import { insertRows } from "../insert-rows.ts";
 import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
-import { openFile, pathOf, scheme } from "./open.ts";
+import { openFile, pathOf, prepareFile, scheme } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
 import { handleOf, hasStatus, hasTag, hasVendor, now, schema } from "./schema.ts";
 
@@ -18,6 +18,8 @@ export const sqlite: Engine = {
   exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
   schema,
+  listNames: async (sql) => (await sql<{ name: string }[]>`SELECT name FROM sqlite_schema`).map(({ name }) => name),
+  prepareFile,
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
   maxConcurrentReads: 32,

@@ -16,8 +16,6 @@ const cacheSize = "PRAGMA cache_size = -16384";
 const pragmas = [
   // First, so that the statements below wait for another process's lock.
   "PRAGMA busy_timeout = 10000",
-  // Reads continue while an import writes.
-  "PRAGMA journal_mode = WAL",
   // With WAL, a power cut loses at most the last commits and never corrupts the file.
   "PRAGMA synchronous = NORMAL",
   "PRAGMA foreign_keys = ON",
@@ -41,7 +39,6 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
   await mkdir(folder, { recursive: true });
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
-    // The first process switches a new file to WAL. For that, SQLite ignores the busy timeout.
     for (const pragma of [...pragmas, ...pragmasOf[purpose]])
       await retryWhileBusy({ isBusy }, () => sql.unsafe(pragma));
   } catch (error) {
@@ -56,6 +53,9 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
   // No network is in between, so nothing has to be replaced.
   return { sql, transactions: sql, folder, read, close, replace: () => {} };
 }
+
+/** Lets reads continue while an import writes. To switch to WAL, SQLite ignores the busy timeout. */
+export const prepareFile = (sql: SQL) => retryWhileBusy({ isBusy }, () => sql.unsafe("PRAGMA journal_mode = WAL"));
 
 /** The statements of many brands' generations, which come and go. */
 const maxStatements = 100;
