@@ -39,7 +39,7 @@ export interface CacheNamespace extends CacheLifetime {
   readonly load: (key: string, origin?: unknown) => MaybePromise<CacheEntry>;
 }
 
-/** Invalidated entries need reloading only now and then, in case a change was not recorded. */
+/** How soon a load notices that a product has reached its maximum age in the store. */
 const invalidatedFreshMs = 5 * 60_000;
 
 /**

@@ -21,8 +21,6 @@ export async function backup(path: string, values: Values): Promise<boolean> {
     lowerPriority();
     createFile(partial, path);
     try {
-      // Of one that was killed: SQLite would apply it to the new file.
-      rmSync(journalOf(partial), { force: true });
       // A link to a disk that is not mounted exists, too.
       if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw exists(path);
       engine.backUp(databaseUrl, partial);
@@ -31,7 +29,7 @@ export async function backup(path: string, values: Values): Promise<boolean> {
       fsyncSync(folder);
       closeSync(folder);
     } catch (cause) {
-      for (const file of [partial, journalOf(partial)]) rmSync(file, { force: true });
+      rmSync(partial, { force: true });
       if (cause instanceof ServiceError) throw cause;
       throw new ServiceError("unavailable", `backup: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
@@ -41,9 +39,6 @@ export async function backup(path: string, values: Values): Promise<boolean> {
   else print(`backed up the store to ${path}: ${size} bytes`);
   return true;
 }
-
-/** Where SQLite keeps what it would need to undo. */
-const journalOf = (path: string) => `${path}-journal`;
 
 const exists = (path: string) => new ServiceError("bad_request", `backup: ${path} exists; choose another name`);
 

@@ -1,5 +1,5 @@
 import { Database as File } from "bun:sqlite";
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
 import { pathOf } from "./open.ts";
 
 /** Rights of processes and browsers, and how far a CDN was purged, which is not so when the copy is used. */
@@ -10,15 +10,26 @@ const emptied = ["lease", "operator_session", "purge_target"];
  * @throws Error when the file is not empty, or the copy is damaged
  */
 export function backUp(url: string, path: string): void {
+  // That of a backup that was killed: SQLite would apply it to this one.
+  const removeJournal = () => rmSync(`${path}-journal`, { force: true });
+  removeJournal();
+  try {
+    copy(url, path);
+  } finally {
+    removeJournal();
+  }
+}
+
+function copy(url: string, path: string): void {
   using store = new File(pathOf(url), { readonly: true });
   store.run("PRAGMA busy_timeout = 10000");
   store.run("VACUUM INTO ?", [path]);
-  using copy = new File(path);
-  copy.run("PRAGMA secure_delete = ON");
-  copy.transaction(() => {
-    for (const table of emptied) copy.run(`DELETE FROM ${table}`);
+  using file = new File(path);
+  file.run("PRAGMA secure_delete = ON");
+  file.transaction(() => {
+    for (const table of emptied) file.run(`DELETE FROM ${table}`);
   })();
-  const [result] = copy.query<{ integrity_check: string }, []>("PRAGMA integrity_check").all();
+  const [result] = file.query<{ integrity_check: string }, []>("PRAGMA integrity_check").all();
   if (result?.integrity_check !== "ok") throw new Error(`the copy is damaged: ${result?.integrity_check}`);
   const descriptor = openSync(path, "r");
   fsyncSync(descriptor);
