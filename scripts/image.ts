@@ -5,7 +5,8 @@ import { $ } from "bun";
 import packageJson from "../package.json" with { type: "json" };
 
 // Builds the image of the container for this machine's processor: the executable, the C library,
-// and nothing else. With --files, only collects its files, in dist/image.
+// and nothing else. Distroless images would bring certificates and time zones, which the runtime has
+// itself, and a registry to trust. With --files, only collects its files, in dist/image.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const context = join(root, "dist", "image");
 const { values } = parseArgs({

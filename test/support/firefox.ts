@@ -6,7 +6,8 @@ export const firefox = ["firefox-esr", "firefox"].find((name) => Bun.which(name)
 
 /** Only this machine, and nothing that a new profile shows or loads by itself. */
 const preferences = {
-  // Firefox crashes when Playwright reads `ariaLabelledByElements` twice; see decision 105.
+  // Firefox 153 crashes when a script outside of the page, such as Playwright's, reads
+  // `ariaLabelledByElements` again. A page that reads it does not crash it.
   "accessibility.ARIAElementReflection.enabled": false,
   "network.proxy.type": 1,
   "network.proxy.http": "127.0.0.1",

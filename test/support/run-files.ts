@@ -137,7 +137,8 @@ export interface Outcome extends Report {
 
 /**
  * Runs test files, and those that failed once more, each alone, if a busy machine may be the cause:
- * at most three files, which start a process, a server, or a browser.
+ * at most three files, which start a process, a server, or a browser. Bun's own `--retry` lets a test
+ * that was retried pass without a word.
  */
 export async function runAndRepeat(files: readonly string[], options: Options): Promise<Outcome> {
   const { failures, skipped } = await runFiles(files, options);
