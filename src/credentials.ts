@@ -10,7 +10,8 @@ const punctuation = /[:;,.)\]]*$/;
 /**
  * Removes the credentials from every URL in a text: user and password, query values, and the
  * fragment. Signed URLs have their signature in the query. The user name of a database stays; over
- * HTTP it is often a token.
+ * HTTP it is often a token. It is applied where text leaves the process, because any message of any
+ * library may contain a URL.
  */
 export function hideCredentials(text: string): string {
   return text.includes("://") ? text.replace(urlPattern, hideInUrl) : text;

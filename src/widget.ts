@@ -10,7 +10,8 @@ import { fileHandler } from "./http/static-file.ts";
 import { hashTag } from "./model/entity-tag.ts";
 
 /**
- * Bundled at compile time: when this file is loaded from source, or when the executable is built.
+ * Bundled at compile time: when this file is loaded from source, or when the executable is built. So
+ * it cannot be older than its source.
  */
 const { script, form, formFile } = buildPersonalizer();
 const version = hashTag(script);

@@ -8,7 +8,10 @@ export interface Parent {
   readonly exit: Promise<void>;
 }
 
-/** Reads standard input: the first line is the settings, and its end is that of the parent process. */
+/**
+ * Reads standard input: the first line is the settings, and its end is that of the parent process.
+ * No signal reports on every system that the parent was killed.
+ */
 export function readParent(): Parent {
   const line = Promise.withResolvers<string>();
   const read = async () => {

@@ -58,7 +58,10 @@ export function parseToml(text: string): Readonly<Record<string, unknown>> {
   return toTable(parseTree(text));
 }
 
-/** Loaded only to report problems and for large files, because that takes as long as a whole start. */
+/**
+ * The runtime's parser does not report where anything is. This one is loaded only to report problems
+ * and for large files, because that takes as long as a whole start.
+ */
 const loadParser = (): typeof import("toml-eslint-parser") => require("toml-eslint-parser");
 
 function parseTree(text: string): AST.TOMLProgram {

@@ -1,6 +1,7 @@
 import type { Queryable } from "./database.ts";
 import { tablesOf } from "./generation-tables.ts";
 
+/** More would block the process longer than a request may. */
 const skusPerQuery = 5000;
 const fragmentsPerQuery = 500;
 /** Fragments of one query: a choice group alone may take megabytes. */

@@ -12,7 +12,10 @@ const maxWordsOfSearch = 20;
 /** Private-use characters, which no text contains. They mark a word as a whole handle or SKU. */
 const prefixOf = { handle: "\uE000", sku: "\uE001" } as const;
 
-/** The words of a text: letters and digits only, without case and accents. */
+/**
+ * The words of a text: letters and digits only, without case and accents. Engines interpret words
+ * differently, so they only index these.
+ */
 export function foldWords(text: string): string[] {
   const folded = text
     .normalize("NFKD")

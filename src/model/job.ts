@@ -27,6 +27,10 @@ export interface Run {
   /** When the run counts as abandoned unless its process renews the lease. */
   readonly leaseUntil: string;
   readonly outcome: Outcome | null;
+  /**
+   * The records that it changed or confirmed. An import is all or nothing, so one that fails counts
+   * 0; the catalog jobs write product by product. A run that was killed or abandoned counts 0.
+   */
   readonly counts: number;
   /** Why it did not succeed; null otherwise. */
   readonly reason: string | null;

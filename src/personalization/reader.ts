@@ -52,7 +52,7 @@ const maxBatchBytes = 16 * 2 ** 20;
 
 /**
  * Reads the personalization of SKUs: the brand's own, or else that of the first other brand that has
- * the SKU. All rows of a response come from one generation.
+ * the SKU, because the URL of a SKU names no brand. All rows of a response come from one generation.
  */
 export class PersonalizationReader {
   readonly #brand: string;

@@ -7,7 +7,11 @@ const exampleBytes = 4 * 2 ** 20;
 /** Before each example: its length. */
 const headBytes = 4;
 
-/** Counts how often numbered names are used, and keeps the first users of each as examples. */
+/**
+ * Counts how often numbered names are used, and keeps the first users of each as examples. An index
+ * of lines by style would answer that too, but it made an import into an embedded store four to five
+ * times slower.
+ */
 export class UsageCounter implements AsyncDisposable {
   readonly #maxExamples: number;
   #counts = new Uint32Array(1024);

@@ -22,7 +22,10 @@ export const pageHeaders = { "Content-Security-Policy": policy.join("; ") };
 export const createOpenApi = (root: string): Handler =>
   fileHandler(() => ({ type: "application/json", body: JSON.stringify(openApiDocument(root)) }));
 
-/** `GET /docs`: the OpenAPI document as an HTML page. Without scripts, it has no forms. */
+/**
+ * `GET /docs`: the OpenAPI document as an HTML page. Without scripts, it has no forms. Common
+ * documentation pages load megabytes of script, and most need an installer or contact their vendor.
+ */
 export const getReference: Handler = fileHandler(() => ({
   type: "text/html; charset=utf-8",
   body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
