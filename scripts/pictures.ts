@@ -25,7 +25,6 @@ const tokens = { ann: "pds_ann-may-operate", ben: "pds_ben-may-view" };
 
 /** The sample with operators. */
 async function configure(): Promise<void> {
-  await cp(sample, join(folder, "sample"), { recursive: true });
   const settings = await readFile(join(root, "pds.toml"), "utf8");
   const lines = tokenLines("ann", "operate", tokens.ann) + tokenLines("ben", "view", tokens.ben);
   await writeFile(environment.PDS_CONFIG, `${settings}\n${lines}`);
@@ -37,40 +36,6 @@ const start = (...args: string[]) =>
     env: environment,
     stdio: ["ignore", "pipe", "ignore"],
   });
-
-/** Names of the codes of the napkin, for the pictures of the example in two languages. */
-const presentation = `
-[styles.EMBMON3]
-name = { en = "Embroidered monogram", de = "Gesticktes Monogramm" }
-[styles.EMBMON3.lines.10]
-name = { en = "Initials", de = "Initialen" }
-help = { en = "First, last, middle.", de = "Vorname, Nachname, zweiter Vorname." }
-limit = 3
-characters = '\\p{L}'
-required = true
-[styles.EMBMON3.lines.20]
-name = { en = "Thread color", de = "Garnfarbe" }
-[styles.EMBMON3.lines.30]
-name = { en = "Lettering", de = "Schrift" }
-[styles.EMBNAME]
-name = { en = "Embroidered name", de = "Gestickter Name" }
-[styles.EMBNAME.lines.010]
-name = { en = "Name", de = "Name" }
-limit = 12
-[styles.EMBNAME.lines.020]
-name = { en = "Thread color", de = "Garnfarbe" }
-[styles.EMBNAME.lines.030]
-name = { en = "Lettering", de = "Schrift" }
-[choices.EMBFONT]
-Script.name.de = "Schreibschrift"
-Block.name.de = "Blockschrift"
-Roman.name.de = "Antiqua"
-Schoolhouse.name.de = "Schulschrift"
-Fishtail.name.de = "Fischschwanz"
-"Natural Circle".name.de = "Kreis"
-[choices.THREAD.Navy]
-name.de = "Marineblau"
-`;
 
 /** Creates a realistic history: imports with changes, and one that was rejected. */
 async function makeHistory(): Promise<void> {
@@ -88,8 +53,7 @@ async function makeHistory(): Promise<void> {
     await Bun.write(join(feed, `${name}.csv`), changed);
   }
   await start("import", "personalization", feed).exited;
-  await Bun.write(join(folder, "presentation.toml"), presentation);
-  await start("import", "presentation", join(folder, "presentation.toml")).exited;
+  await start("import", "presentation", join(sample, "presentation.toml")).exited;
   await start("import", "products", join(sample, "broken", "missing-title.ndjson")).exited;
 }
 
@@ -126,9 +90,7 @@ const personalized = async (page: Page) => {
 };
 
 const personalizedInGerman = async (page: Page) => {
-  // The page's own names would take precedence over those of the presentation.
-  await page.evaluate(`document.documentElement.lang = "de";
-    document.querySelector("personalization-options").removeAttribute("texts");`);
+  await page.evaluate("document.documentElement.lang = 'de'");
   const options = page.locator("personalization-options");
   await options.getByRole("radio", { name: "Gesticktes Monogramm" }).check();
   await options.getByRole("textbox").first().fill("Ana");
@@ -203,18 +165,59 @@ async function signIn(browser: Browser, admin: string): Promise<BrowserContextOp
   return state;
 }
 
-const browser = await launchChromium();
-await configure();
-await makeHistory();
-const service = start("serve");
-try {
+/** The service with nothing but the sample, as `npm start` shows it: the README's picture. */
+async function takeReadme(browser: Browser): Promise<void> {
+  const service = start("serve");
+  const { url, admin } = await readUrls(service);
+  const context = await browser.newContext({ viewport: { width: 960, height: 800 }, deviceScaleFactor: 2 });
+  const shoot = async (address: string, prepare?: Picture["prepare"]) => {
+    const page = await context.newPage();
+    await page.goto(address, { waitUntil: "networkidle" });
+    await prepare?.(page);
+    await page.evaluate("scrollTo(0, 0)");
+    const png = await page.screenshot({ animations: "disabled", caret: "hide" });
+    return `<img width="600" height="500" src="data:image/png;base64,${png.toString("base64")}">`;
+  };
+  await untilImported(admin);
+  const example = await shoot(`${url}/example/products/6781236019200`, personalized);
+  const console = await shoot(`${admin}/`);
+  const page = await browser.newPage({ viewport: { width: 1200, height: 500 } });
+  await page.setContent(`<body style="margin:0;display:flex">${example}${console}`, { waitUntil: "load" });
+  await page.screenshot({ path: join(images, "readme.png") });
+  await page.close();
+  await context.close();
+  service.kill("SIGTERM");
+  await service.exited;
+  process.stdout.write("docs/images/readme.png\n");
+}
+
+/** Waits until the first runs of all jobs have ended. */
+async function untilImported(admin: string): Promise<void> {
+  while (!(await (await fetch(`${admin}/readyz`)).text()).includes('"data":"ok"')) await Bun.sleep(100);
+}
+
+/** @returns the URLs that a service prints */
+async function readUrls({ stdout }: ReturnType<typeof start>): Promise<{ url: string; admin: string }> {
   let printed = "";
-  for await (const chunk of service.stdout.pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of stdout.pipeThrough(new TextDecoderStream())) {
     printed += chunk;
     if (/^Admin.*\n/m.test(printed)) break;
   }
   const [, url = "", admin = ""] = printed.match(/^Public\s+(\S+)\/api\/v1$[\s\S]*^Admin\s+(\S+)$/m) ?? [];
-  await mkdir(images, { recursive: true });
+  return { url, admin };
+}
+
+const browser = await launchChromium();
+await mkdir(images, { recursive: true });
+await cp(sample, join(folder, "sample"), { recursive: true });
+await cp(join(root, "pds.toml"), environment.PDS_CONFIG);
+await takeReadme(browser);
+for (const end of ["", "-wal", "-shm"]) await rm(join(folder, `pds.sqlite${end}`), { force: true });
+await configure();
+await makeHistory();
+const service = start("serve");
+try {
+  const { url, admin } = await readUrls(service);
   const storageState = await signIn(browser, admin);
   const take = async ({ name, address, isDark, isSignedOut, width = 1200, height = 844, prepare }: Picture) => {
     const page = await browser.newPage({

@@ -30,8 +30,13 @@ async function addWidget(): Promise<void> {
     Bun.spawn([process.execPath, "src/main.ts", ...args], { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
   let service: Bun.Subprocess | undefined;
   try {
-    const imported = await pds("import", "personalization", "sample/personalization", "--brand", "sample").exited;
-    if (imported !== 0) throw new Error("site: the sample could not be imported");
+    for (const [kind, source] of [
+      ["personalization", "sample/personalization"],
+      ["presentation", "sample/presentation.toml"],
+    ] as const) {
+      const imported = await pds("import", kind, source, "--brand", "sample").exited;
+      if (imported !== 0) throw new Error(`site: the ${kind} of the sample could not be imported`);
+    }
     const serving = pds("serve");
     service = serving;
     const url = await readUrl(serving);

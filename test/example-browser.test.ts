@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildPersonalizer } from "../packages/personalizer/build.ts";
 import { defaultLabels } from "../packages/personalizer/src/form/default-labels.ts";
@@ -7,6 +8,7 @@ import { accessibilityProblems, openPage, startBrowser } from "./support/browser
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "./support/hostile.ts";
 import { importHere } from "./support/import-here.ts";
 import { type RunningService, root, runsOnBothEngines, serve, temporaryFolder } from "./support/pds.ts";
+import { blocksOf } from "./support/reader.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
@@ -17,6 +19,7 @@ const environment = {
 async function startSample(): Promise<RunningService> {
   await importHere(["import", "products", join(root, "sample", "products.ndjson")], environment);
   await importHere(["import", "personalization", join(root, "sample", "personalization")], environment);
+  await importHere(["import", "presentation", join(root, "sample", "presentation.toml")], environment);
   // The only product without pictures is a draft.
   return await serve({ ...environment, VISIBLE: "all", PUBLIC_URL: "https://products.example.com/" });
 }
@@ -97,9 +100,9 @@ test("can be ordered by keyboard alone, and the cart shows the submitted fields"
   expect(await names.allInnerTexts()).toEqual([
     "id",
     "properties[Style]",
-    "properties[Max 3 initials]",
-    "properties[Choose a thread color]",
-    "properties[Choose a lettering style]",
+    "properties[Initials]",
+    "properties[Thread color]",
+    "properties[Lettering]",
     "properties[_style]",
     "properties[_personalization]",
     "quantity",
@@ -111,9 +114,9 @@ test("can be ordered by keyboard alone, and the cart shows the submitted fields"
   expect(submitted[7]).toBe("2");
   expect(await page.locator(".line-item dt").allInnerTexts()).toEqual([
     "Style",
-    "Max 3 initials",
-    "Choose a thread color",
-    "Choose a lettering style",
+    "Initials",
+    "Thread color",
+    "Lettering",
   ]);
   expect(faults).toEqual([]);
 });
@@ -335,6 +338,22 @@ describe("the widget's script", () => {
     expect((await service.get("/personalization-options/en.json")).status).toBe(404);
   });
 
+  test("shows names and no codes when the README's lines are pasted into an empty page", async () => {
+    const [snippet = ""] = blocksOf(readFileSync(join(root, "README.md"), "utf8"))
+      .filter(({ language }) => language === "html")
+      .map(({ text }) => text.replaceAll("http://127.0.0.1:3000", service.url));
+    await using site = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response(snippet, { headers: { "Content-Type": "text/html" } }),
+    });
+    await using opened = await openPage(browser, site.url.href);
+    const options = opened.page.locator("personalization-options");
+    await options.getByRole("radio", { name: "Family name" }).check();
+    await options.getByLabel("Established").waitFor();
+    expect(await options.innerText()).not.toMatch(/[A-Z]{3}\w*\d|LASFAM|TEXT20|up to 20 characters, e\.g\./);
+  });
+
   test("works on another site's page from both URLs, and calls the API of its own origin", async () => {
     const { headers } = await service.get("/personalization-options.js");
     const version = headers.get("etag")?.match(/"(\w+)"/)?.[1];
@@ -348,7 +367,7 @@ describe("the widget's script", () => {
         fetch: () => new Response(markup, { headers: { "Content-Type": "text/html" } }),
       });
       await using opened = await openPage(browser, site.url.href);
-      await opened.page.getByRole("radio", { name: "EMBMON3" }).waitFor();
+      await opened.page.getByRole("radio", { name: "Embroidered monogram" }).waitFor();
       expect(opened.faults).toEqual([
         `elsewhere: ${service.url}${path}`,
         `elsewhere: ${service.url}/api/v1/products/form/en/1812234`,

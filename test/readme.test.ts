@@ -11,7 +11,7 @@ testCommands("README.md", reader);
 
 describe("the README", () => {
   test("is short, and starts the service with its first command", () => {
-    expect(readme.split("\n").length).toBeLessThanOrEqual(150);
+    expect(readme.split("\n").length).toBeLessThanOrEqual(131);
     expect(blocksOf(readme)[0]).toMatchObject({ language: "sh", text: "npm start\n" });
   });
 

@@ -3,7 +3,6 @@ import type { Product, Variant } from "../model/product.ts";
 import { type DrawnImage, drawnImagesOf, formatPrice, isForSale, selectVariant } from "./catalog.ts";
 import { HowItWorks } from "./how-it-works.tsx";
 import { Layout } from "./layout.tsx";
-import styleNames from "./style-names.json" with { type: "json" };
 
 interface ProductPageProps {
   readonly product: Product;
@@ -93,7 +92,7 @@ function OrderForm({ product, variant, images }: OrderFormProps) {
         <span id="price">{formatPrice(variant.price)}</span> <s id="original-price">{originalPriceOf(variant)}</s>
       </p>
       <VariantField product={product} variant={variant} images={images} />
-      <personalization-options sku={variant.sku} texts={JSON.stringify(styleNames)}>
+      <personalization-options sku={variant.sku}>
         <p class="muted">To have this personalized, call 1-800-555-0100.</p>
       </personalization-options>
       <label class="quantity">

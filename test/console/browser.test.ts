@@ -122,8 +122,8 @@ test("a product shows its images, and its description in a sandboxed frame", asy
 test("the widget works next to the tree of a SKU", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/personalization?sku=NEW`);
   const { page } = opened;
-  await page.getByRole("radio", { name: "LASFAM" }).check();
-  await page.getByLabel("Family name").fill("THE NÚÑEZ FAMILY");
+  await page.getByRole("radio", { name: "Family name" }).check();
+  await page.getByRole("textbox", { name: "Family name" }).fill("THE NÚÑEZ FAMILY");
   await page.locator("[aria-live=polite]").getByText("THE NÚÑEZ FAMILY").waitFor();
 });
 

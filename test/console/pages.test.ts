@@ -97,7 +97,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
   test("shows stored data, jobs, and links on the overview, and how often an overdue job was due", async () => {
     const { status, html, text } = await load(service, "/");
     expect(status).toBe(200);
-    expect(text).toContain("No problems. 2 scheduled jobs, none overdue.");
+    expect(text).toContain("No problems. 3 scheduled jobs, none overdue.");
     expect(text).toContain("80 products");
     const [ownBrand, outlet] = rowsOf(html);
     expect(ownBrand?.toSpliced(1, 2)).toEqual([

@@ -154,13 +154,13 @@ export async function openReader(): Promise<Reader> {
   return reader;
 }
 
-/** Whether the text matches the example, in which "…" stands for anything. */
+/** Whether the text matches the example, in which "…" stands for anything, and JSON may be indented. */
 function matchesExample(example: string, text: string): boolean {
-  const literal = example
-    .trim()
+  const compact = (json: string) => json.trim().replace(/\s*([{}[\],:])\s*/g, "$1");
+  const literal = compact(example)
     .split("…")
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(literal.join(".*"), "s").test(text);
+  return new RegExp(literal.join(".*"), "s").test(compact(text));
 }
 
 /** Tests the commands of a page, one after the other, as its reader runs them. */
