@@ -13,11 +13,23 @@ export type CsvRecord =
   | { readonly line: number; readonly problem: string; readonly text: string };
 
 const code = (character: string) => character.charCodeAt(0);
-const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
+const [quote, newline, carriageReturn, byteOrderMark] = ['"', "\n", "\r", "\ufeff"].map(code);
+
+/** What ends lines in a file. Before an LF, any number of CRs belong to the line end. */
+type LineEnd = "\n" | "\r";
+
+/** The other one, outside of quotes, would become part of a value: another program wrote this line. */
+const strayOf = { "\n": "\r", "\r": "\n" } as const;
+const strayProblems = {
+  "\n": "CR inside an unquoted field, and the lines before it end in LF: line ends are mixed",
+  "\r": "LF inside an unquoted field, and the lines before it end in CR: line ends are mixed",
+} as const;
 
 /**
  * Parses CSV (RFC 4180) in chunks. The most frequent delimiter of the first line is the file's.
- * Lines end in LF or CRLF, or in CR if the file has no other line end. Blank lines are skipped.
+ * Lines end in LF or CRLF, or in CR or CRLF if the first line ends in CR; another line end is a problem of
+ * its record. Blank lines are skipped, and so are byte order marks at the start of a line, as files that are
+ * joined have them.
  * The library `csv-parse`, to whose results a test holds it, would take ten seconds for the lines of
  * a million SKUs.
  */
@@ -25,7 +37,7 @@ export class CsvReader {
   /** For messages. */
   readonly #file: string;
   #delimiter: Delimiter | undefined;
-  #lineEnd: "\n" | "\r" | undefined;
+  #lineEnd: LineEnd | undefined;
   /** The beginning of a record whose end has not arrived. */
   #pending = "";
   #line = 1;
@@ -53,7 +65,7 @@ export class CsvReader {
   end(): CsvRecord[] {
     const records: CsvRecord[] = [];
     this.#detectFormat(this.#pending, true);
-    this.#read(this.#lineEnd === "\r" ? this.#pending : this.#pending.replace(/\r$/, ""), true, records);
+    this.#read(this.#lineEnd === "\r" ? this.#pending : this.#pending.replace(/\r+$/, ""), true, records);
     return records;
   }
 
@@ -65,9 +77,12 @@ export class CsvReader {
     }
     const { delimiter } = this;
     const lineEnd = this.#lineEnd ?? "\n";
+    const stray = strayOf[lineEnd];
     let start = 0;
     let nextQuote = text.indexOf('"');
+    let nextStray = text.indexOf(stray);
     while (start < text.length) {
+      start = this.#skipMarks(text, start);
       let end = text.indexOf(lineEnd, start);
       if (end < 0) {
         if (!isLast) break;
@@ -75,9 +90,15 @@ export class CsvReader {
       }
       if (nextQuote >= 0 && nextQuote < start) nextQuote = text.indexOf('"', start);
       if (nextQuote < 0 || nextQuote > end) {
-        const stop = text.charCodeAt(end - 1) === carriageReturn && end > start ? end - 1 : end;
+        const stop = lineEnd === "\n" ? startOfReturns(text, start, end) : end;
         if (stop > start) {
-          records.push({ line: this.#line, fields: text.slice(start, stop).split(delimiter) });
+          if (nextStray >= 0 && nextStray < start) nextStray = text.indexOf(stray, start);
+          const record = text.slice(start, stop);
+          records.push(
+            nextStray >= 0 && nextStray < stop
+              ? { line: this.#line, problem: strayProblems[lineEnd], text: record }
+              : { line: this.#line, fields: record.split(delimiter) },
+          );
           this.#blankLines = 0;
         } else this.#countBlankLines(1);
         this.#line++;
@@ -90,6 +111,14 @@ export class CsvReader {
       this.#blankLines = 0;
     }
     this.#keepPending(start === 0 ? text : text.slice(start));
+  }
+
+  /** Skips byte order marks, and the LFs of line ends that began with the CR of this file. */
+  #skipMarks(text: string, start: number): number {
+    let end = start;
+    for (let character = text.charCodeAt(end); ; character = text.charCodeAt(++end)) {
+      if (character !== byteOrderMark && !(character === newline && this.#lineEnd === "\r")) return end;
+    }
   }
 
   #dropLeadingBlankLines(text: string): string {
@@ -163,7 +192,7 @@ export class CsvReader {
       const line = this.#line;
       records.push(problem === undefined ? { line, fields } : { line, problem, text: record });
       this.#line += record.split(lineEnd).length;
-      return position + (lineEnd === "\n" && text.startsWith("\r\n", position) ? 2 : 1);
+      return (lineEnd === "\n" ? endOfReturns(text, position) : position) + 1;
     }
   }
 }
@@ -175,11 +204,12 @@ interface Field {
   readonly problem?: string;
 }
 
-function readField(text: string, start: number, delimiter: number, lineEnd: string): Field {
+function readField(text: string, start: number, delimiter: number, lineEnd: LineEnd): Field {
   if (text.charCodeAt(start) !== quote) {
     const end = fieldEnd(text, start, delimiter, lineEnd);
     const value = text.slice(start, end);
-    return value.includes('"') ? { value, end, problem: "quote inside an unquoted field" } : { value, end };
+    if (value.includes('"')) return { value, end, problem: "quote inside an unquoted field" };
+    return value.includes(strayOf[lineEnd]) ? { value, end, problem: strayProblems[lineEnd] } : { value, end };
   }
   const close = closingQuote(text, start + 1);
   if (close < 0) {
@@ -198,11 +228,26 @@ function fieldEnd(text: string, start: number, delimiter: number, lineEnd: strin
     if (character === delimiter || character === end) return position;
     // A CR at the end of the text may be the first half of a CRLF.
     if (character === carriageReturn && end === newline) {
-      if (position + 1 === text.length) return text.length;
-      if (text.charCodeAt(position + 1) === newline) return position;
+      const next = endOfReturns(text, position);
+      if (next === text.length) return text.length;
+      if (text.charCodeAt(next) === newline) return position;
     }
   }
   return text.length;
+}
+
+/** Index after the CRs at `position`. */
+function endOfReturns(text: string, position: number): number {
+  let end = position;
+  while (text.charCodeAt(end) === carriageReturn) end++;
+  return end;
+}
+
+/** Index of the first of the CRs before `end`. */
+function startOfReturns(text: string, start: number, end: number): number {
+  let stop = end;
+  while (stop > start && text.charCodeAt(stop - 1) === carriageReturn) stop--;
+  return stop;
 }
 
 /** Index of the next quote that is not doubled. */
@@ -228,8 +273,10 @@ function firstLine(text: string): { unquoted: string; end: string; next: number 
       start = position + 1;
     } else if (!isQuoted && (character === newline || character === carriageReturn)) {
       unquoted += text.slice(start, position);
-      const end = character === newline ? "\n" : text.charCodeAt(position + 1) === newline ? "\r\n" : "\r";
-      return { unquoted, end, next: position + end.length };
+      if (character === newline) return { unquoted, end: "\n", next: position + 1 };
+      const next = endOfReturns(text, position);
+      const isBeforeNewline = text.charCodeAt(next) === newline;
+      return isBeforeNewline ? { unquoted, end: "\r\n", next: next + 1 } : { unquoted, end: "\r", next };
     }
   }
   return { unquoted: isQuoted ? unquoted : unquoted + text.slice(start), end: "", next: text.length };

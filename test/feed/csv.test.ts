@@ -93,7 +93,7 @@ describe("a CSV file", () => {
 
   test("gives the same records however it is split, even if it is invalid", () => {
     const anything = fc
-      .array(fc.constantFrom("a", "é", ",", ";", '"', '""', "\n", "\r", "\r\n", "a,b\n"), { maxLength: 14 })
+      .array(fc.constantFrom("a", "é", ",", ";", '"', '""', "\n", "\r", "\r\n", "a,b\n", "\ufeff"), { maxLength: 14 })
       .map((parts) => parts.join(""));
     fc.assert(
       fc.property(anything, offsets, (text, at) => {
@@ -105,6 +105,8 @@ describe("a CSV file", () => {
   });
 
   const stray = "! quote inside an unquoted field";
+  const strayReturn = "! CR inside an unquoted field, and the lines before it end in LF: line ends are mixed";
+  const strayNewline = "! LF inside an unquoted field, and the lines before it end in CR: line ends are mixed";
   const textAfterQuote = "! text after a closing quote";
   const unclosed = "! missing closing quote: the file ends inside this row";
   test.each<[string, string, ...[number, ...string[]][]]>([
@@ -120,8 +122,21 @@ describe("a CSV file", () => {
     ["lines of spaces and of empty fields", "a,b\n ,\n,\n", [1, "a", "b"], [2, " ", ""], [3, "", ""]],
     ["a line that is one quoted empty field", 'a,b\n""\n1,2', [1, "a", "b"], [2, ""], [3, "1", "2"]],
     ["mixed line ends", "a,b\r\n1,2\n3,4\r\n", [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
-    ["a CR inside a field", "a,b\n1\r1,2\r\n", [1, "a", "b"], [2, "1\r1", "2"]],
-    ["a line that ends in CR, CR, LF", "a,b\n1,2\r\r\n", [1, "a", "b"], [2, "1", "2\r"]],
+    ["a CR inside a field", "a,b\n1\r1,2\r\n3,4", [1, "a", "b"], [2, strayReturn], [3, "3", "4"]],
+    ["a CR inside a field after a quoted one", 'a,b\n"1",2\r2\r\n', [1, "a", "b"], [2, strayReturn]],
+    ["a CR at the start of a row", "a,b\n\r1,2\n", [1, "a", "b"], [2, strayReturn]],
+    ["a CR as line end among others", "a,b\n1,2\r3,4\n", [1, "a", "b"], [2, strayReturn]],
+    ["lines that end in CR, CR, LF", "a,b\r\r\n1,2\r\r\n\r\r\n3,4", [1, "a", "b"], [2, "1", "2"], [4, "3", "4"]],
+    ["a quoted field before CR, CR, LF", 'a,"b"\n1,"2"\r\r\n3,4\r', [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
+    ["a header that ends in CR, and CRLF after it", "a,b\r1,2\r\n3,4\r\n", [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
+    [
+      "a header that ends in CR, and LF after it",
+      "a,b\r1,2\n3,4\r5,6",
+      [1, "a", "b"],
+      [2, strayNewline],
+      [3, "5", "6"],
+    ],
+    ["byte order marks of joined files", 'a,b\n\ufeff1,2\n\ufeff"3",4', [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
     ["quotes in quotes", '"a""b","""",""\n', [1, 'a"b', '"', ""]],
     ["a stray quote", 'a,b\n1,5" pipe\n3,4\n', [1, "a", "b"], [2, stray], [3, "3", "4"]],
     ["a stray quote at the end of a field", 'a,b\n1",2\n', [1, "a", "b"], [2, stray]],
