@@ -2,6 +2,7 @@ import { S3Client } from "bun";
 import { readStart } from "../body.ts";
 import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
+import { isTemporary, Requests } from "./requests.ts";
 import type { BucketSettings } from "./source.ts";
 
 /** Requests that read the objects of one bucket. Each throws ServiceError `unavailable`. */
@@ -41,56 +42,46 @@ function createBucketClient(bucket: string, settings: BucketSettings): S3Client 
  */
 export function createBucketRequests(bucket: string, settings: BucketSettings, signal: AbortSignal): BucketRequests {
   const client = createBucketClient(bucket, settings);
-  const fetch = createFetch(settings);
+  const requests = new Requests(createFetch(settings), signal);
+  const nameOf = (key: string) => `s3://${bucket}/${key}`;
 
-  const send = async <T>(
+  const send = <T>(
     method: "GET" | "HEAD",
     key: string,
     use: (response: Response) => T | Promise<T>,
     headers: Record<string, string> = {},
   ): Promise<T> => {
-    const name = `s3://${bucket}/${key}`;
-    let response: Response | undefined;
-    try {
-      const url = client.presign(key, { method, expiresIn });
-      response = await fetch(url, { method, headers, signal, redirect: "manual", decompress: false });
-      return await use(response);
-    } catch (cause) {
-      throw toServiceError(name, cause, signal);
-    } finally {
-      if (response?.bodyUsed === false) await response.body?.cancel();
-    }
+    const url = client.presign(key, { method, expiresIn });
+    return requests.send(url, { method, headers, redirect: "manual" }, use);
   };
-
-  /** A response to HEAD has no body that says why, so this requests the first byte. */
-  const explain = (key: string) => send("GET", key, rejectWithReason, { Range: "bytes=0-0" });
+  const reject = (key: string) => (response: Response) => rejectWithReason(nameOf(key), response);
 
   return {
-    find: async (key) => {
-      const { status, headers } = await send("HEAD", key, (response) => response);
-      if (status === 404) return undefined;
-      if (status !== 200) return await explain(key);
-      return {
-        etag: headers.get("etag") ?? "",
-        changedAtMs: Date.parse(headers.get("last-modified") ?? ""),
-        bytes: Number(headers.get("content-length")),
-      };
-    },
-    read: (key, use) => send("GET", key, (response) => (response.ok ? use(response) : rejectWithReason(response))),
+    find: (key) =>
+      requests.retry(nameOf(key), async () => {
+        const { status, headers } = await send("HEAD", key, (response) => response);
+        if (status === 404) return undefined;
+        // A response to HEAD has no body that says why, so this requests the first byte.
+        if (status !== 200) return await send("GET", key, reject(key), { Range: "bytes=0-0" });
+        return {
+          etag: headers.get("etag") ?? "",
+          changedAtMs: Date.parse(headers.get("last-modified") ?? ""),
+          bytes: Number(headers.get("content-length")),
+        };
+      }),
+    read: (key, use) =>
+      requests.retry(nameOf(key), () =>
+        send("GET", key, (response) => (response.ok ? use(response) : reject(key)(response))),
+      ),
   };
 }
 
-/** @throws the reason of the signal if it has aborted */
-function toServiceError(name: string, cause: unknown, signal: AbortSignal): ServiceError {
-  signal.throwIfAborted();
-  if (cause instanceof ServiceError) return cause;
-  const { code = "", message } = cause as Error & { code?: string };
-  const reason = message.includes(code) ? message : `${code}: ${message}`;
-  return new ServiceError("unavailable", `${name}: ${reason}`, { cause });
-}
-
-async function rejectWithReason(response: Response): Promise<never> {
+/** @throws ServiceError `unavailable` with the reason, or another Error if it may be gone soon */
+async function rejectWithReason(name: string, response: Response): Promise<never> {
   const xml = `${await readStart(response, maxReasonBytes)}`;
   const [code, message] = ["Code", "Message"].map((tag) => xml.match(`<${tag}>([^<]*)</${tag}>`)?.[1]);
-  throw new Error([code ?? `status ${response.status}`, message].filter(Boolean).join(": "));
+  const reason = [code ?? `status ${response.status}`, message].filter(Boolean).join(": ");
+  // The object is there now, unlike at the request before.
+  if (response.ok || isTemporary(response.status)) throw new Error(reason);
+  throw new ServiceError("unavailable", `${name}: ${reason}`);
 }

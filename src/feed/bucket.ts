@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { limitSize } from "../size.ts";
 import { saveStream } from "../temporary-folder.ts";
 import { createBucketRequests } from "./bucket-requests.ts";
+import { bodyOf } from "./requests.ts";
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
 
 /** The objects below a prefix of an S3 bucket. @param address `s3://BUCKET/PREFIX` */
@@ -27,10 +28,9 @@ export function bucketSource(address: string, settings: SourceSettings, signal: 
     fetch: async ({ name, version }, openFolder) => {
       const fileName = name.slice(base.length);
       const target = join((await openFolder()).path, fileName);
-      await requests.read(`${prefix}${fileName}`, ({ headers, body }) => {
-        limitSize(name, Number(headers.get("content-length")), maxFileMegabytes);
-        const content = body ?? new ReadableStream<Uint8Array>();
-        return saveStream(content, target, (bytes) => limitSize(name, bytes, maxFileMegabytes));
+      await requests.read(`${prefix}${fileName}`, (response) => {
+        limitSize(name, Number(response.headers.get("content-length")), maxFileMegabytes);
+        return saveStream(bodyOf(response), target, (bytes) => limitSize(name, bytes, maxFileMegabytes));
       });
       return (await findFile(fileName))?.version === version ? target : undefined;
     },

@@ -1,16 +1,10 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../errors.ts";
-import { createFetch, type Fetch } from "../outgoing.ts";
+import { createFetch } from "../outgoing.ts";
 import { limitSize } from "../size.ts";
 import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
+import { bodyOf, isTemporary, Requests } from "./requests.ts";
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
-
-const maxAttempts = 4;
-/** Pause before the second attempt; it doubles with each further one. */
-const firstPauseMs = 500;
-/** A response that brings no data for this long is aborted. */
-const stallTimeoutMs = 30_000;
 
 /**
  * The files below an `https://` address. Look-ups are conditional requests: unchanged files are not
@@ -22,16 +16,15 @@ export function webSource(
   signal: AbortSignal,
 ): FeedSource {
   const base = address.endsWith("/") ? address : `${address}/`;
-  const request = requestWithRetries(
-    createFetch({ allowedLinkLocal }),
-    {
-      // The file as stored: compressed files are decompressed when they are read.
-      "Accept-Encoding": "identity",
-      "User-Agent": "product-data-service",
-      ...(feedAuthorization !== "" && { Authorization: feedAuthorization }),
-    },
-    signal,
-  );
+  const requests = new Requests(createFetch({ allowedLinkLocal }), signal);
+  const commonHeaders = {
+    // The file as stored: compressed files are decompressed when they are read.
+    "Accept-Encoding": "identity",
+    "User-Agent": "product-data-service",
+    ...(feedAuthorization !== "" && { Authorization: feedAuthorization }),
+  };
+  const request = <T>(url: string, headers: Record<string, string>, use: (response: Response) => Promise<T>) =>
+    requests.retry(url, () => requests.send(url, { headers: { ...commonHeaders, ...headers } }, use));
 
   return {
     name: base,
@@ -58,39 +51,10 @@ export function webSource(
   };
 }
 
-/** Returns a function that sends a request and retries when the failure may be temporary. */
-function requestWithRetries(fetch: Fetch, commonHeaders: Record<string, string>, signal: AbortSignal) {
-  return async <T>(url: string, headers: Record<string, string>, handle: (response: Response) => Promise<T>) => {
-    for (let attempt = 1; ; attempt++) {
-      const stall = new AbortController();
-      const abort = () => stall.abort(new Error(`no data for ${stallTimeoutMs / 1000} s`));
-      const timer = setTimeout(abort, stallTimeoutMs);
-      let response: Response | undefined;
-      try {
-        response = await fetch(url, {
-          headers: { ...commonHeaders, ...headers },
-          signal: AbortSignal.any([signal, stall.signal]),
-          decompress: false,
-        });
-        timer.refresh();
-        if (response.status < 500 && response.status !== 429) return await handle(withStallTimer(response, timer));
-        throw new Error(`${response.status} ${response.statusText}`);
-      } catch (cause) {
-        signal.throwIfAborted();
-        if (cause instanceof ServiceError) throw cause;
-        const reason = ((stall.signal.reason as Error | undefined) ?? (cause as Error)).message;
-        if (attempt === maxAttempts) throw new ServiceError("unavailable", `${url}: ${reason}`, { cause });
-        await sleep(firstPauseMs * 2 ** (attempt - 1), undefined, { signal });
-      } finally {
-        clearTimeout(timer);
-        if (response?.bodyUsed === false) await response.body?.cancel();
-      }
-    }
-  };
-}
-
-const unexpectedStatus = (name: string, { status, statusText }: Response) =>
-  new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
+const unexpectedStatus = (name: string, { status, statusText }: Response): Error =>
+  isTemporary(status)
+    ? new Error(`${status} ${statusText}`)
+    : new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
 
 async function download(
   response: Response,
@@ -101,23 +65,9 @@ async function download(
   const path = join(folder, new URL(name).pathname.split("/").at(-1) ?? "");
   const expected = response.headers.get("Content-Length");
   limitSize(name, Number(expected), maxMegabytes);
-  const body = response.body ?? new ReadableStream<Uint8Array>();
-  const bytes = await saveStream(body, path, (read) => limitSize(name, read, maxMegabytes));
+  const bytes = await saveStream(bodyOf(response), path, (read) => limitSize(name, read, maxMegabytes));
   if (expected !== null && bytes !== Number(expected)) throw new Error(`received ${bytes} of ${expected} bytes`);
   return path;
-}
-
-/** The response; each chunk of its body restarts the timer. */
-function withStallTimer(response: Response, timer: NodeJS.Timeout): Response {
-  const body = response.body?.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        timer.refresh();
-        controller.enqueue(chunk);
-      },
-    }),
-  );
-  return new Response(body ?? null, response);
 }
 
 /** The entity tag, or else the time of the last change. */

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "../errors.ts";
+import type { Fetch } from "../outgoing.ts";
+
+const maxAttempts = 4;
+/** Pause before the second attempt; it doubles with each further one. */
+const firstPauseMs = 500;
+/** A response that brings no data for this long is aborted. */
+const defaultStallMs = 30_000;
+
+/** Whether the same request may succeed soon. */
+export const isTemporary = (status: number) => status >= 500 || status === 429;
+
+/** Requests to the source of a feed. They end when the signal aborts, with its reason. */
+export class Requests {
+  readonly #fetch: Fetch;
+  readonly #signal: AbortSignal;
+  readonly #stallMs: number;
+
+  constructor(fetch: Fetch, signal: AbortSignal, stallMs = defaultStallMs) {
+    this.#fetch = fetch;
+    this.#signal = signal;
+    this.#stallMs = stallMs;
+  }
+
+  /**
+   * Sends a request, and passes the response on. Its body is as stored, not decompressed.
+   * @throws Error when no data arrives for too long; any error of `use`
+   */
+  async send<T>(url: string, init: Parameters<Fetch>[1], use: (response: Response) => T | Promise<T>): Promise<T> {
+    const stall = new AbortController();
+    const timer = setTimeout(() => stall.abort(new Error(`no data for ${this.#stallMs / 1000} s`)), this.#stallMs);
+    let response: Response | undefined;
+    try {
+      const signal = AbortSignal.any([this.#signal, stall.signal]);
+      response = await this.#fetch(url, { ...init, signal, decompress: false });
+      timer.refresh();
+      return await use(withTimer(response, timer));
+    } catch (cause) {
+      throw stall.signal.aborted ? stall.signal.reason : cause;
+    } finally {
+      clearTimeout(timer);
+      if (response?.bodyUsed === false) await response.body?.cancel();
+    }
+  }
+
+  /**
+   * Repeats an attempt that fails with any error but a ServiceError.
+   * @param name of what it reads, for messages
+   * @throws ServiceError `unavailable` with the last reason
+   */
+  async retry<T>(name: string, attempt: () => Promise<T>): Promise<T> {
+    for (let count = 1; ; count++) {
+      try {
+        return await attempt();
+      } catch (cause) {
+        this.#signal.throwIfAborted();
+        if (cause instanceof ServiceError) throw cause;
+        if (count === maxAttempts) throw new ServiceError("unavailable", `${name}: ${reasonOf(cause)}`, { cause });
+        await sleep(firstPauseMs * 2 ** (count - 1), undefined, { signal: this.#signal });
+      }
+    }
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  const { code = "", message } = cause as Error & { code?: string };
+  return message.includes(code) ? message : `${code}: ${message}`;
+}
+
+/** The body of a response; an empty one if it has none, as with status 204. */
+export const bodyOf = ({ body }: Response): ReadableStream<Uint8Array> => body ?? new Blob().stream();
+
+/** The response; each chunk of its body restarts the timer. */
+function withTimer(response: Response, timer: NodeJS.Timeout): Response {
+  const body = response.body?.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        timer.refresh();
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  return new Response(body ?? null, response);
+}
