@@ -1,14 +1,16 @@
 import { closeSync, fsyncSync, linkSync, lstatSync, openSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { isUrl } from "../config/values.ts";
 import { ServiceError } from "../errors.ts";
 import { lowerPriority, type Values, withStore } from "./common.ts";
 import { print, printJson } from "./output.ts";
 
 /** Writes a copy of the embedded store, as of one moment, to a new file. */
-export async function backup(path: string, values: Values): Promise<boolean> {
-  if (isUrl(path)) throw new ServiceError("bad_request", `backup: expected a file, not the URL ${path}`);
-  if (path === "") throw new ServiceError("bad_request", "backup: expected the name of a file");
+export async function backup(name: string, values: Values): Promise<boolean> {
+  if (isUrl(name)) throw new ServiceError("bad_request", `backup: expected a file, not the URL ${name}`);
+  if (name === "") throw new ServiceError("bad_request", "backup: expected the name of a file");
+  // The driver ignores a space at the start.
+  const path = resolve(name);
   // It has its name only once it is complete.
   const partial = `${path}.partial`;
   await withStore(async ({ engine }, { databaseUrl }) => {
@@ -25,15 +27,13 @@ export async function backup(path: string, values: Values): Promise<boolean> {
       if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw exists(path);
       engine.backUp(databaseUrl, partial);
       giveName(partial, path);
-      const folder = openSync(dirname(path), "r");
-      fsyncSync(folder);
-      closeSync(folder);
     } catch (cause) {
       rmSync(partial, { force: true });
       if (cause instanceof ServiceError) throw cause;
       throw new ServiceError("unavailable", `backup: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
   });
+  syncFolder(dirname(path));
   const { size } = statSync(path);
   if (values.json === true) printJson({ backup: path, bytes: size });
   else print(`backed up the store to ${path}: ${size} bytes`);
@@ -50,6 +50,17 @@ export function giveName(partial: string, path: string): void {
     throw (error as NodeJS.ErrnoException).code === "EEXIST" ? exists(path) : error;
   }
   rmSync(partial);
+}
+
+/** Lets a new name survive a power cut, as far as that is allowed. */
+function syncFolder(path: string): void {
+  try {
+    const folder = openSync(path, "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch {
+    // Its user may not list it, or its file system refuses; the file itself is complete.
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
 import { requirePrimary } from "./change.ts";
@@ -6,7 +7,7 @@ import { explainDiskFull } from "./disk.ts";
 import type { Connections, ConnectOptions, Purpose } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
-import { createTables, OtherSchemaError, readSchemaState, type SchemaState } from "./migrate.ts";
+import { createTables, OtherSchemaError, readSchemaState, readTables, type SchemaState } from "./migrate.ts";
 
 export type { ConnectOptions };
 
@@ -64,6 +65,9 @@ async function open<T>(
   const name = hideCredentials(url);
   let connections: Connections | undefined;
   try {
+    // First: what is refused, or damaged, stays as it is.
+    const look = (sql: SQL) => retryWhileBusy(engine, () => readTables({ sql, engine }));
+    if (engine.exists(url)) await engine.withReadOnly(url, async (sql) => void (await look(sql)));
     connections = await engine.open(url, purpose, options);
     return await prepare(new Database(engine, name, connections));
   } catch (error) {

@@ -38,17 +38,24 @@ export type SchemaState = "absent" | "current";
  * @throws Error when a role can neither see nor create them
  */
 export async function readSchemaState(database: Database): Promise<SchemaState> {
+  const state = await readTables(database);
+  if (state === "current") return state;
+  const missing = await database.engine.findMissingRight(database.sql);
+  if (missing !== undefined) throw new Error(missing);
+  return "absent";
+}
+
+/** @throws OtherSchemaError when the store has other tables */
+export async function readTables({ sql, engine }: Pick<Queryable, "sql" | "engine">): Promise<SchemaState> {
   // First: a process that creates them meanwhile does so in one transaction.
-  const names = new Set((await database.engine.listNames(database.sql)).map((name) => name.toLowerCase()));
-  const found = await findFingerprint(database);
+  const names = new Set((await engine.listNames(sql)).map((name) => name.toLowerCase()));
+  const found = await findFingerprint({ sql, engine });
   if (found !== undefined) {
     requireOwn(found);
     return "current";
   }
   // Earlier states had no fingerprint, and other programs have none.
-  if (namesOf(database.engine).some((name) => names.has(name))) throw new OtherSchemaError();
-  const missing = await database.engine.findMissingRight(database.sql);
-  if (missing !== undefined) throw new Error(missing);
+  if (namesOf(engine).some((name) => names.has(name))) throw new OtherSchemaError();
   return "absent";
 }
 
@@ -78,7 +85,7 @@ function requireOwn(found: string): void {
 }
 
 /** @returns undefined without the table */
-async function findFingerprint({ sql, engine }: Queryable): Promise<string | undefined> {
+async function findFingerprint({ sql, engine }: Pick<Queryable, "sql" | "engine">): Promise<string | undefined> {
   try {
     // Another program's table of this name has other columns.
     const [row] = await sql<{ fingerprint?: string }[]>`SELECT * FROM schema_fingerprint LIMIT 1`;

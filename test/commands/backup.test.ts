@@ -125,6 +125,15 @@ describe("pds backup", () => {
     expect(readFileSync(path, "utf8")).toBe("other");
   });
 
+  test("writes a file whose name begins with a space, and no other", async () => {
+    const { environment } = filled;
+    const folder = await temporaryFolder();
+    const { code } = await pds(["backup", "--", " spaced"], environment, folder);
+    expect([code, readdirSync(folder)]).toEqual([0, [" spaced"]]);
+    await using copy = await connectTo(`sqlite:${join(folder, " spaced")}`);
+    expect([...(await copy`SELECT id FROM product`)]).toHaveLength(1);
+  });
+
   test("does not read what one that was killed left", async () => {
     const { folder, environment } = filled;
     const journal = join(folder, "again.partial-journal");

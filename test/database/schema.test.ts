@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { closeSync, copyFileSync, openSync, readFileSync, writeSync } from "node:fs";
 import { SQL } from "bun";
 import { connectTo, createMigratedStore, createStore, engines, migrateStore, pds, serve } from "../support/pds.ts";
 
@@ -34,6 +34,41 @@ test("a copy that is only looked at stays as it is, and one that is served lets 
   expect([...(await sql`PRAGMA journal_mode`)]).toEqual([{ journal_mode: "wal" }]);
 });
 
+/** A copy of a store that changed last, with its write-ahead log, as a killed process leaves them. */
+async function crash(statement: string): Promise<string> {
+  const url = await createMigratedStore("sqlite");
+  const path = url.slice("sqlite:".length);
+  await using sql = await connectTo(url);
+  await sql.unsafe(statement);
+  for (const end of ["", "-wal"]) copyFileSync(`${path}${end}`, `${path}.crashed${end}`);
+  return `${path}.crashed`;
+}
+
+test.each([
+  ["that another version made", "UPDATE schema_fingerprint SET fingerprint = 'another'", undefined, 3],
+  ["that is damaged", "UPDATE generation_list SET version = 'newest'", Buffer.alloc(16_384, "garbage!"), 1],
+] as const)("the write-ahead log of a store %s is left as it is", async (_, statement, damage, status) => {
+  const path = await crash(statement);
+  if (damage !== undefined) {
+    const file = openSync(path, "r+");
+    writeSync(file, damage);
+    closeSync(file);
+  }
+  const read = () => ["", "-wal"].map((end) => readFileSync(`${path}${end}`).toString("base64"));
+  const before = read();
+  for (const command of ["check", "history", "serve"]) {
+    expect([command, (await pds([command], { DATABASE_URL: `sqlite:${path}` })).code]).toEqual([command, status]);
+    expect(read()).toEqual(before);
+  }
+});
+
+test("a store of this version is read after a crash, also before anything has written to it", async () => {
+  const path = await crash("INSERT INTO cursor (name, value) VALUES ('newest', '1')");
+  expect((await pds(["history"], { DATABASE_URL: `sqlite:${path}` })).code).toBe(0);
+  await using sql = await connectTo(`sqlite:${path}`);
+  expect([...(await sql`SELECT value FROM cursor WHERE name = 'newest'`)]).toEqual([{ value: "1" }]);
+});
+
 describe.each([...engines])("on %s, a store", (engine) => {
   test("is created once, also by several processes at the same time", async () => {
     const url = await createStore(engine);
@@ -61,6 +96,7 @@ describe.each([...engines])("on %s, a store", (engine) => {
     "CREATE TABLE schema_fingerprint (other INTEGER); INSERT INTO schema_fingerprint VALUES (1)",
     "CREATE VIEW cursor AS SELECT 1 AS name",
     "CREATE TABLE other (id INTEGER); CREATE INDEX run_by_job ON other (id)",
+    ...(engine === "postgres" ? ["CREATE TYPE product AS ENUM ('a')"] : []),
   ])("with one of its names from another program is refused, and stays as it is: %s", async (statements) => {
     const url = await createStore(engine);
     await change(url, statements);

@@ -89,6 +89,8 @@ export interface Engine {
   readonly exists: (url: string) => boolean;
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
+  /** Runs work on an embedded store that is there so that its file cannot change. */
+  readonly withReadOnly: (url: string, work: (sql: SQL) => Promise<void>) => Promise<void>;
   /** The statements that create the tables of an empty store. */
   readonly schema: readonly string[];
   /** Names of all tables, indexes, and the like that are where this one's are created, also of other programs. */

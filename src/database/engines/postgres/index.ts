@@ -28,6 +28,8 @@ export const postgres: Engine = {
   exists: () => true,
   open: async (url, purpose, options) => connect(url, purpose, options),
   schema,
+  // Looking at a server changes nothing.
+  withReadOnly: async () => {},
   listNames,
   prepareFile: async () => {},
   columnTypes,

@@ -14,6 +14,8 @@ export const isStoreError = (error: unknown) =>
 
 export const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
 
+export const isReadOnly = (error: unknown) => codeOf(error).startsWith("SQLITE_READONLY");
+
 /** A quota or a file size limit appears as a failed write. */
 export const isDiskFull = (error: unknown) => /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(codeOf(error));
 

@@ -4,7 +4,7 @@ import { insertRows } from "../insert-rows.ts";
 import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
-import { openFile, pathOf, prepareFile, scheme } from "./open.ts";
+import { openFile, pathOf, prepareFile, scheme, withReadOnly } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
 import { handleOf, hasStatus, hasTag, hasVendor, now, schema } from "./schema.ts";
 
@@ -18,6 +18,7 @@ export const sqlite: Engine = {
   exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
   open: (url, purpose) => openFile(pathOf(url), purpose),
   schema,
+  withReadOnly: (url, work) => withReadOnly(pathOf(url), work),
   listNames: async (sql) => (await sql<{ name: string }[]>`SELECT name FROM sqlite_schema`).map(({ name }) => name),
   prepareFile,
   columnTypes,

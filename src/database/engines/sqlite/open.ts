@@ -5,11 +5,11 @@ import { dirname, resolve } from "node:path";
 import { SQL } from "bun";
 import type { Connections, Purpose, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { isBusy, LostFileError } from "./errors.ts";
+import { isBusy, isReadOnly, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
-/** An absolute path, because the driver gives a meaning to relative ones such as `file:x`. */
-export const pathOf = (url: string) => resolve(url.slice(scheme.length));
+/** An absolute path, because the driver gives a meaning to relative ones such as `file:x`, and ignores spaces. */
+export const pathOf = (url: string) => resolve(url.slice(scheme.length).trim());
 
 const cacheSize = "PRAGMA cache_size = -16384";
 
@@ -52,6 +52,22 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
   };
   // No network is in between, so nothing has to be replaced.
   return { sql, transactions: sql, folder, read, close, replace: () => {} };
+}
+
+/**
+ * Runs work on the store through a connection that cannot change its file. The last other one to close it
+ * moves the write-ahead log into the file, which loses the log of a damaged one.
+ */
+export async function withReadOnly(path: string, work: (sql: SQL) => Promise<void>): Promise<void> {
+  const sql = new SQL({ adapter: "sqlite", filename: path, readonly: true });
+  try {
+    await work(sql);
+  } catch (error) {
+    // What a killed process has left must be rolled back first.
+    if (!isReadOnly(error)) throw error;
+  } finally {
+    await sql.close({ timeout: 0 });
+  }
 }
 
 /** Lets reads continue while an import writes. To switch to WAL, SQLite ignores the busy timeout. */
