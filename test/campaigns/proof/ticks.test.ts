@@ -1,15 +1,10 @@
 import { expect, test } from "bun:test";
-import { findLostTicks, listTicks, type TickRun } from "../../proof/ticks.ts";
+import { findLostTicks, type TickRun } from "../../proof/ticks.ts";
 
 const at = (time: string) => Date.parse(`2026-11-23T10:${time}Z`);
 const run = (job: string, time: string, outcome: string | null): TickRun => ({
   ...{ job, scheduledAt: `2026-11-23T10:${time}.000Z`, attempt: 1, outcome, reason: null },
   ...{ startedAt: "", finishedAt: null },
-});
-
-test("scheduled times follow the clock", () => {
-  expect(listTicks("history-retention", at("00:01"), at("00:30"))).toEqual([at("00:10"), at("00:20")]);
-  expect(listTicks("catalog-sync", at("00:01"), at("01:00"))).toEqual([]);
 });
 
 test("a scheduled time is lost without a run that has ended", () => {
