@@ -60,29 +60,6 @@ describe("the retry delay", () => {
   });
   const graphql = (...codes: string[]): Failure => ({ kind: "graphql", codes, message: "" });
 
-  test.each<[string, Failure, atLeastMs: number, atMostMs: number]>([
-    ["429 with Retry-After 2.0", status(429, 2), 2000, 2250],
-    ["429 without", status(429), 0, 250],
-    ["430", status(430), 0, 250],
-    ["408", status(408), 0, 250],
-    ["500", status(500), 0, 250],
-    ["502", status(502), 0, 250],
-    ["503", status(503), 0, 250],
-    ["503 with Retry-After", status(503, 1.5), 1500, 1750],
-    ["504", status(504), 0, 250],
-    ["a broken connection", { kind: "network", message: "" }, 0, 250],
-    ["THROTTLED", { kind: "throttled", waitMs: 310 }, 310, 560],
-    ["INTERNAL_SERVER_ERROR", graphql("INTERNAL_SERVER_ERROR"), 0, 250],
-    ["TIMEOUT", graphql("TIMEOUT", "INTERNAL_SERVER_ERROR"), 0, 250],
-    ["a grant that failed with 500", { kind: "grant", status: 500 }, 0, 250],
-    ["a grant that failed with 429", { kind: "grant", status: 429 }, 0, 250],
-  ])("is random backoff on top of the requested delay: %s", (_, failure, atLeastMs, atMostMs) => {
-    const first = { number: 1, elapsedMs: 0 };
-    expect(retryDelayMs(failure, first, 0)).toBe(atLeastMs);
-    expect(retryDelayMs(failure, first, 1)).toBe(atMostMs);
-    expect(retryDelayMs(failure, first, 0.5)).toBe((atLeastMs + atMostMs) / 2);
-  });
-
   const permanent: [string, Failure][] = [
     ...[400, 401, 402, 403, 404, 406, 413, 422, 423].map((code): [string, Failure] => [`${code}`, status(code)]),
     ["402 with Retry-After", status(402, 1)],
@@ -100,39 +77,19 @@ describe("the retry delay", () => {
       expect(retryDelayMs(failure, { number: 1, elapsedMs: 0 }, random)).toBeUndefined();
   });
 
-  test.each([
-    [1, 250],
-    [2, 500],
-    [3, 1000],
-    [7, 16_000],
-    [8, 20_000],
-    [9, 20_000],
-    [10, undefined],
-    [11, undefined],
-  ])("after attempt %i is at most %p ms", (number, longestMs) => {
-    expect(retryDelayMs(status(500), { number, elapsedMs: 0 }, 1)).toBe(longestMs);
-    expect(retryDelayMs(status(500), { number, elapsedMs: 0 }, 0)).toBe(longestMs === undefined ? undefined : 0);
-  });
-
-  test.each([
-    ["429 with 2 s left", 118_000, status(429, 2), 2000],
-    ["429 with less than 2 s left", 118_001, status(429, 2), undefined],
-    ["429 with a wait of 120 s", 0, status(429, 120), 120_000],
-    ["429 with a wait of 121 s", 0, status(429, 121), undefined],
-    ["throttled for more than 120 s", 0, { kind: "throttled", waitMs: 120_001 } satisfies Failure, undefined],
-    ["500 after 120 s", 120_000, status(500), 0],
-    ["500 after more than 120 s", 120_001, status(500), undefined],
-  ])("never exceeds two minutes in total: %s", (_, elapsedMs, failure, delayMs) => {
-    expect(retryDelayMs(failure, { number: 1, elapsedMs }, 0)).toBe(delayMs);
-  });
-
   const passing = fc.oneof<fc.Arbitrary<Failure>[]>(
     fc.record({
       kind: fc.constant("status"),
       status: fc.constantFrom(408, 429, 430, 500, 502, 503, 504),
       retryAfterS: fc.double({ min: 0.001, max: 200, noNaN: true }),
     }),
-    fc.constantFrom(status(500), status(429), graphql("INTERNAL_SERVER_ERROR"), { kind: "network", message: "" }),
+    fc.constantFrom<Failure>(
+      ...[408, 429, 430, 500, 502, 503, 504].map((code) => status(code)),
+      graphql("INTERNAL_SERVER_ERROR"),
+      graphql("TIMEOUT", "INTERNAL_SERVER_ERROR"),
+      ...[429, 500].map((code): Failure => ({ kind: "grant", status: code })),
+      { kind: "network", message: "" },
+    ),
     fc.record({ kind: fc.constant("throttled"), waitMs: fc.double({ min: 0, max: 200_000, noNaN: true }) }),
   );
   const chance = fc.double({ min: 0, max: 1, noNaN: true });
@@ -155,26 +112,6 @@ describe("the retry delay", () => {
         },
       ),
       { numRuns: 1000 },
-    );
-  });
-
-  test("ends after at most ten attempts and two minutes", () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(passing, chance, fc.nat(20_000)), { minLength: 10, maxLength: 15 }), (attempts) => {
-        let [waitedMs, elapsedMs, sent] = [0, 0, 0];
-        for (const [failure, random, tookMs] of attempts) {
-          sent++;
-          elapsedMs += tookMs;
-          const delayMs = retryDelayMs(failure, { number: sent, elapsedMs }, random);
-          if (delayMs === undefined) break;
-          waitedMs += delayMs;
-          elapsedMs += delayMs;
-          expect(elapsedMs).toBeLessThanOrEqual(120_000);
-        }
-        expect(sent).toBeLessThanOrEqual(10);
-        expect(waitedMs).toBeLessThanOrEqual(120_000);
-      }),
-      { numRuns: 500 },
     );
   });
 });
@@ -390,15 +327,6 @@ describe("an access token from client credentials", () => {
     expect(counters.tokenGrants).toBe(grants);
     expect(counters.requests.get("Shop")).toBe(2);
     expect(lines).toEqual([]);
-  });
-
-  test("is renewed once after it was revoked", async () => {
-    const { request } = connect(platform.graphqlUrl(), credentialsOf(platform));
-    await readShop(request, live());
-    platform.access.revoke();
-    expect(await readShop(request, live())).toMatchObject(shop);
-    expect(counters.tokenGrants).toBe(2);
-    expect(counters.requests.get("Shop")).toBe(3);
   });
 
   test("is renewed once for many requests after it was revoked", async () => {
@@ -839,14 +767,6 @@ describe("reading a product", () => {
     catalog.remove(id);
   });
 
-  test("keeps identifiers beyond 2^53 exact", async () => {
-    const { product } = await read("9007199254740993");
-    expect(product.id).toBe(9007199254740993n);
-    expect(product.variants.map((variant) => `${variant.product_id}`)).toEqual(
-      product.variants.map(() => "9007199254740993"),
-    );
-  });
-
   test.each(["999", "1", "9223372036854775807"])("finds nothing for an unknown identifier: %s", async (id) => {
     const { request, lines } = connect(platform.graphqlUrl());
     expect(await readFound(request, BigInt(id), live())).toBeUndefined();
@@ -878,16 +798,6 @@ describe("reading a product", () => {
     expect(counters.requests.get("ProductById")).toBe(2);
     expect(found?.product.title).toBe(`changed before ${page}`);
     expect(found).toEqual(await read(id));
-  });
-
-  test("starts again when the product changes between pages", async () => {
-    faults.add({ kind: "changeBetweenPages", skip: 3 });
-    const id = catalog.idOfSpecial("manyVariants");
-    const found = await read(id);
-    expect(counters.faults.get("changeBetweenPages")).toBe(1);
-    expect(counters.requests.get("ProductById")).toBe(2);
-    expect(found.updatedAt).toBe(recordOf(id).updatedAt);
-    expect(found.product.variants).toHaveLength(2048);
   });
 
   test("fails with the reason when the product keeps changing", async () => {
