@@ -46,22 +46,4 @@ describe("the client-credentials grant", () => {
       expect(dig(answer.body, "error")).toBe(error);
     });
   }
-
-  test("replaces a token that expired early", async () => {
-    const token = digText((await grant(credentials)).body, "access_token");
-    platform.faults.add({ kind: "tokenExpired", count: 1 });
-    expect((await sendQuery(platform, "{ shop { name } }", {}, { token })).status).toBe(401);
-    expect((await sendQuery(platform, "{ shop { name } }", {}, { token })).status).toBe(401);
-    const fresh = digText((await grant(credentials)).body, "access_token");
-    expect((await sendQuery(platform, "{ shop { name } }", {}, { token: fresh })).status).toBe(200);
-  });
-
-  test("is counted, and can fail like any request", async () => {
-    const before = platform.counters.tokenGrants;
-    platform.faults.add({ kind: "status", status: 500, operation: "AccessToken" });
-    const broken = await fetch(platform.accessTokenUrl, { method: "POST" });
-    expect(broken.status).toBe(500);
-    await grant(credentials);
-    expect(platform.counters.tokenGrants).toBe(before + 1);
-  });
 });

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../src/stand-in.ts";
-import { dig, digList, digText, pages, productGid, queryProduct, sendQuery } from "./client.ts";
+import { dig, digList, digText, productGid, queryProduct, sendQuery } from "./client.ts";
 
 const platform = startStandIn({ products: 60, specials: "all", bucket: { maximumAvailable: 1_000_000 } });
 afterAll(() => platform.stop());
@@ -50,37 +50,6 @@ test("each variant has its own combination of option values", async () => {
 });
 
 describe("of the special products", () => {
-  test("one has 2,048 variants, each once in the pages", async () => {
-    const { ids, positions } = await walkVariants(catalog.idOfSpecial("manyVariants"));
-    expect(new Set(ids).size).toBe(2048);
-    expect(positions).toEqual(Array.from({ length: 2048 }, (_, index) => index + 1));
-  });
-
-  test("one has 300 metafields on a variant", async () => {
-    const { data } = await queryProduct(platform, catalog.idOfSpecial("manyMetafields"));
-    const variant = dig(data, "product.variants.nodes.1");
-    expect(dig(variant, "metafields.pageInfo.hasNextPage")).toBe(true);
-    const keys = digList(variant, "metafields.nodes").map((node) => digText(node, "key"));
-    const rest = await sendQuery(
-      platform,
-      pages,
-      { id: dig(variant, "id"), after: dig(variant, "metafields.pageInfo.endCursor"), first: 250 },
-      { operationName: "VariantMetafieldsPage" },
-    );
-    const after = dig(rest.data, "productVariant.metafields.pageInfo.endCursor");
-    const last = await sendQuery(
-      platform,
-      pages,
-      { id: dig(variant, "id"), after, first: 250 },
-      { operationName: "VariantMetafieldsPage" },
-    );
-    for (const { data: page } of [rest, last]) {
-      keys.push(...digList(page, "productVariant.metafields.nodes").map((node) => digText(node, "key")));
-    }
-    expect(new Set(keys).size).toBe(300);
-    expect(dig(last.data, "productVariant.metafields.pageInfo.hasNextPage")).toBe(false);
-  });
-
   test("one has 260 images that match the media by host and path, not by index", async () => {
     const id = catalog.idOfSpecial("manyImages");
     const images = await readAll(
@@ -154,23 +123,7 @@ describe("of the special products", () => {
     for (const part of ["</script>", "👩‍👩‍👧‍👦", "\u2028", "\u202E", "\\", '"']) expect(title).toContain(part);
     expect(digText(data, "product.images.nodes.0.altText")).toContain("DROP TABLE");
   });
-
-  test("one has only its default variant", async () => {
-    const { data } = await queryProduct(platform, catalog.idOfSpecial("bare"));
-    expect(dig(data, "product.options")).toMatchObject([{ name: "Title", values: ["Default Title"] }]);
-    expect(dig(data, "product.variants.nodes")).toMatchObject([{ title: "Default Title", metafields: { nodes: [] } }]);
-    expect(dig(data, "product.images.nodes")).toEqual([]);
-  });
 });
-
-async function walkVariants(id: string): Promise<{ ids: unknown[]; positions: unknown[] }> {
-  const variants = await readAll(
-    id,
-    "variants(first: 250, after: $after) { nodes { id position } pageInfo { ...P } }",
-    "variants",
-  );
-  return { ids: variants.map((node) => dig(node, "id")), positions: variants.map((node) => dig(node, "position")) };
-}
 
 /**
  * All nodes of one list of a product; `field` takes `$after` and selects its pageInfo with `...P`.
