@@ -17,62 +17,7 @@ const createEntry = (bytes = 1) => new Entry(bytes);
 const createTable = (maxSize: number, counts?: { evicted: number }) =>
   new EntryTable<Entry>(maxSize, ({ bytes }) => bytes, counts);
 
-function fill(table: EntryTable<Entry>, namespace: string, ...keys: string[]): void {
-  for (const key of keys) table.set(namespace, key, createEntry());
-}
-
-const keysOf = (table: EntryTable<Entry>, namespace: string) => table.list(namespace).map(({ key }) => key);
-
 describe("a table of entries", () => {
-  test("evicts the oldest entries first, but spares those that were used since the last time", () => {
-    const counts = { evicted: 0 };
-    const table = createTable(4, counts);
-    fill(table, "one", "a", "b", "c", "d");
-    table.get("one", "a");
-    table.get("one", "c");
-    fill(table, "one", "e", "f");
-    expect(keysOf(table, "one")).toEqual(["a", "c", "e", "f"]);
-    expect([table.count, table.size, counts.evicted]).toEqual([4, 4, 2]);
-    // Keys that are requested once evict each other,
-    fill(table, "one", "g", "h", "i", "j");
-    expect(keysOf(table, "one")).toEqual(["a", "c", "i", "j"]);
-    // but those that are requested again evict the old ones.
-    table.get("one", "i");
-    fill(table, "one", "k", "l", "m");
-    expect(keysOf(table, "one")).toEqual(["i", "k", "l", "m"]);
-  });
-
-  test("makes room in every namespace", () => {
-    const table = createTable(4);
-    fill(table, "one", "a", "b");
-    fill(table, "other", "a", "b");
-    table.get("one", "a");
-    fill(table, "one", "c", "d");
-    expect([keysOf(table, "one"), keysOf(table, "other")]).toEqual([["a", "c", "d"], ["b"]]);
-    fill(table, "one", "e", "f", "g", "h");
-    expect([table.count, keysOf(table, "other")]).toEqual([4, []]);
-  });
-
-  test("evicts others when an entry grows, and itself when it outgrows the table", () => {
-    const table = createTable(10);
-    const growing = createEntry();
-    table.set("one", "a", growing);
-    fill(table, "one", "b", "c", "d");
-    growing.bytes = 9;
-    table.get("one", "a");
-    table.resize(growing);
-    expect([keysOf(table, "one"), table.size]).toEqual([["a", "d"], 10]);
-    growing.bytes = 11;
-    table.resize(growing);
-    expect([table.get("one", "a"), table.size <= 10]).toEqual([undefined, true]);
-    // It is no longer counted.
-    growing.bytes = 1000;
-    table.resize(growing);
-    expect(table.size <= 10).toBeTrue();
-    table.set("one", "e", createEntry(11));
-    expect(table.get("one", "e")).toBeUndefined();
-  });
-
   test("counts exactly what it has, and never exceeds its maximum", () => {
     const key = fc.constantFrom("a", "b", "c", "d", "e", "f");
     const namespace = fc.constantFrom("one", "other");

@@ -1,14 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Walked } from "../../src/database/generation-walk.ts";
-import { LineCursor, maxLineBytes, packNumbers, unpackNumbers, writeLine } from "../../src/database/packed-lines.ts";
-import { BatchLoader } from "../../src/personalization/batch-loader.ts";
-import { readWord } from "../../src/personalization/bytes.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
 import { GarbageCollector } from "../../src/personalization/garbage.ts";
-import { sortByKey } from "../../src/personalization/key-sort.ts";
-import { NameTable } from "../../src/personalization/name-table.ts";
 import { RowSorter } from "../../src/personalization/row-sorter.ts";
 import { UsageCounter } from "../../src/personalization/usage.ts";
 
@@ -24,44 +19,6 @@ const key = fc.oneof(
 );
 const encode = (value: string) => new Uint8Array(Buffer.from(value));
 const byBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
-
-describe("packed lines", () => {
-  const sequence = fc.oneof(
-    fc.nat(30).map(String),
-    fc.nat().map(String),
-    fc.constantFrom("01", "", "-1", "1.5", " 2", "\ufeff", "\ufeff2"),
-    text,
-  );
-
-  test("are unpacked as they were", () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat(2 ** 31 - 1), sequence, text)), (lines) => {
-        const bytes = new Uint8Array(lines.reduce((sum, [, one, other]) => sum + maxLineBytes(one, other), 0));
-        let end = 0;
-        for (const line of lines) end = writeLine(bytes, end, ...line);
-        const cursor = new LineCursor().reset(bytes.subarray(0, end));
-        const unpacked: typeof lines = [];
-        while (!cursor.isAtEnd) {
-          cursor.next();
-          unpacked.push([cursor.style, cursor.sequence, cursor.status]);
-        }
-        expect(unpacked).toEqual(lines);
-      }),
-    );
-  });
-
-  test("take three bytes for most lines", () => {
-    expect(writeLine(new Uint8Array(32), 0, 127, "63", "A")).toBe(3);
-  });
-
-  test("and lists of numbers are unpacked as they were", () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(2 ** 32 - 1)), (numbers) =>
-        expect(unpackNumbers(packNumbers(numbers))).toEqual(numbers),
-      ),
-    );
-  });
-});
 
 describe("the row sorter", () => {
   test("groups by key in the order of the bytes, in memory and through files", async () => {
@@ -110,57 +67,6 @@ describe("the row sorter", () => {
     }
     const sizes = Array.from(sorter.groups(), ({ key, content }) => [Buffer.from(key).toString(), content.length]);
     expect(Object.fromEntries(sizes)).toEqual(contents);
-  });
-
-  test("sorts by words as by comparison, and keeps the order of equal keys", () => {
-    fc.assert(
-      fc.property(fc.array(key, { maxLength: 150 }), (keys) => {
-        const bytes = keys.map(encode);
-        const items = Uint32Array.from(keys.keys());
-        sortByKey(items, (item, depth) => {
-          const of = bytes[item] as Uint8Array;
-          return readWord(of, depth, of.length - depth);
-        });
-        const expected = [...keys.keys()].sort(
-          (one, other) => byBytes(keys[one] ?? "", keys[other] ?? "") || one - other,
-        );
-        expect([...items]).toEqual(expected);
-      }),
-    );
-  });
-});
-
-describe("the table of names", () => {
-  test("numbers names as a map would", () => {
-    fc.assert(
-      fc.property(fc.array(key, { maxLength: 100 }), (names) => {
-        const table = new NameTable();
-        const model = new Map<string, number>();
-        for (const name of names) {
-          expect(table.find(name)).toBe(model.get(name) ?? 0);
-          if (!model.has(name)) model.set(name, model.size + 1);
-          expect(table.add(name)).toBe(model.get(name) ?? 0);
-        }
-        for (const [name, number] of model) {
-          expect([table.nameOf(number), table.findBytes(encode(name))]).toEqual([name, number]);
-        }
-        expect(table.size).toBe(model.size);
-        const dropped = Math.floor(model.size / 2);
-        table.drop(dropped);
-        for (const [name, number] of model) if (number > dropped) expect(table.nameOf(number)).toBe(name);
-      }),
-    );
-  });
-
-  test.each<[string, (index: number) => string]>([
-    ["counted", (index) => `STYLE-${index}`],
-    ["of few letters", (index) => index.toString(2).padStart(20, "0")],
-    ["beyond ASCII", (index) => String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))],
-  ])("tells many names apart that are %s", (_, nameOf) => {
-    const table = new NameTable();
-    for (let index = 0; index < 50_000; index++) expect(table.add(nameOf(index))).toBe(index + 1);
-    for (let index = 0; index < 50_000; index += 97) expect(table.find(nameOf(index))).toBe(index + 1);
-    expect(table.find("another")).toBe(0);
   });
 });
 
@@ -236,17 +142,6 @@ test("a fragment that is larger than the cache is not kept", async () => {
   const load = async () => [{ number: 1, rows: new Uint8Array(200_000) }];
   expect((await cache.get([1], load)).length).toBe(1);
   expect(cache.find([1])).toBeUndefined();
-});
-
-test("a batch is full when it has enough rows or bytes", async () => {
-  const sent: number[] = [];
-  await using loader = new BatchLoader<number>(3, async (rows) => {
-    sent.push(rows.length);
-  });
-  for (const bytes of [1, 1, 1, 2 ** 26, 1, 1]) if (loader.add(0, bytes)) await loader.send();
-  await loader.send();
-  await loader.finish();
-  expect(sent).toEqual([3, 1, 2]);
 });
 
 test("pages that were read are collected before many accumulate", async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import fc from "fast-check";
 import { writeLine } from "../../src/database/packed-lines.ts";
-import { type Parts, readGroupNumbers, renderBatch, toGroup, toStyle } from "../../src/personalization/render.ts";
+import { type Parts, renderBatch, toGroup, toStyle } from "../../src/personalization/render.ts";
 
 const encode = (rows: object[]) => new TextEncoder().encode(rows.map((row) => JSON.stringify(row)).join(","));
 
@@ -40,14 +39,4 @@ test("a batch may have any size, and keeps its bytes while another is made", () 
     ["é", 1, 0],
   ]);
   expect(new TextDecoder().decode(body)).toBe(before);
-});
-
-test("the groups of styles are found in order, each once, however many", () => {
-  const style = fc.array(fc.nat(60), { maxLength: 40 });
-  fc.assert(
-    fc.property(fc.array(style, { maxLength: 6 }), (all) => {
-      const styles = all.map((groups) => toStyle({ number: 1, code: "S", rows: new Uint8Array(), groups }));
-      expect(readGroupNumbers(styles)).toEqual([...new Set(all.flat())]);
-    }),
-  );
 });
