@@ -121,8 +121,6 @@ const refusingBulk = (document: string) => document.replace("groupObjects: true"
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1000) - seconds;
 
 const tiny = { variants: 1, images: 0, metafields: 0, variantMetafields: 0 } as const;
-const emptyPlatform = startPlatform({ products: 0 });
-const untouchedStore = await createStore("sqlite");
 
 const specials = ["manyMetafields", "manyImages", "hugeId", "nulls", "hostile", "movedMedia", "bare"] as const;
 
@@ -239,29 +237,6 @@ for (const engine of engines) {
   // These depend only on the platform, so one engine is enough.
   if (engine === "sqlite") {
     describe("catalog-reconcile", () => {
-      test.each([
-        ["halfBody", { kind: "halfBody" }],
-        ["halfJson", { kind: "halfJson" }],
-        ["503", { kind: "status", status: 503 }],
-        ["reset", { kind: "reset" }],
-      ] as const)("downloads an incomplete bulk result again: %s", async (_, fault) => {
-        const [id = ""] = allIds(world);
-        catalog.touch(id, titled(`Downloaded again: ${fault.kind}`));
-        platform.faults.add({ ...fault, operation: "BulkDownload", count: 2 });
-        expect((await succeed(world, "catalog-reconcile")).counts).toBe(1);
-        expect((await getAnswers(service, [id])).get(id)).toContain(`"Downloaded again: ${fault.kind}"`);
-      });
-
-      test("reads page by page when the bulk result stays incomplete", async () => {
-        for (const id of allIds(world).slice(0, 15)) catalog.touch(id, titled("Not seen yet"));
-        platform.faults.add({ kind: "halfJson", operation: "BulkDownload", probability: 1 });
-        const result = await run(world, "catalog-reconcile");
-        platform.faults.clear();
-        expect(result).toMatchObject({ code: 0, outcome: "succeeded" });
-        expect(result.stderr).toContain("the bulk result is incomplete");
-        await expectRight(world);
-      });
-
       test("fails and changes nothing when the app may not read products", async () => {
         const ids = allIds(world);
         const before = await getAnswers(service, ids);
@@ -275,13 +250,6 @@ for (const engine of engines) {
         expect(result.stderr).toContain("ACCESS_DENIED");
         expect(differing(await getAnswers(service, ids), before)).toEqual([]);
         expect((await succeed(world, "catalog-reconcile")).counts).toBe(1);
-      });
-
-      test("does not remove everything when the shop is empty", async () => {
-        const before = await getAnswers(service, allIds(world));
-        const empty = emptyPlatform.origin;
-        expect(await run(world, "catalog-reconcile", { SHOPIFY_API_URL: empty })).toMatchObject({ code: 1, counts: 0 });
-        expect(differing(await getAnswers(service, allIds(world)), before)).toEqual([]);
       });
     });
   }
@@ -475,24 +443,4 @@ describe("a list beyond the platform's limit", () => {
     expect([...counters.productReads.keys()]).toEqual([last]);
     expect(countPlatformRequests(huge.platform, "ProductsUpdatedSince")).toBeGreaterThan(102);
   });
-});
-
-describe("both jobs", () => {
-  test.each(["catalog-sync", "catalog-reconcile"])(
-    "need access to the platform: %s names the missing setting",
-    async (job) => {
-      const [path = ""] = await writeFiles(folder, { [`${job}.toml`]: `[jobs.${job}]\n` });
-      for (const args of [["serve"], ["run", job]]) {
-        const { code, stderr } = await pds(args, {
-          PDS_CONFIG: path,
-          DATABASE_URL: untouchedStore,
-          PORT: "0",
-          ADMIN_PORT: "0",
-        });
-        expect(code).toBe(2);
-        expect(stderr).toContain(`jobs.${job}`);
-        expect(stderr).toContain("SHOPIFY_ACCESS_TOKEN");
-      }
-    },
-  );
 });

@@ -15,7 +15,7 @@ import {
   spawnService,
   startService,
 } from "../support/service-process.ts";
-import { until, untilEqual } from "../support/until.ts";
+import { until } from "../support/until.ts";
 
 // The start and stop of processes, and the handover between them.
 
@@ -90,21 +90,6 @@ function underLoad(load: Load, least: number): { stop(): Promise<LoadResult> } {
 }
 
 describe("the probes", () => {
-  test("list their checks and respond the same on both listeners", async () => {
-    await using service = await startService(store);
-    for (const url of [service.url, service.adminUrl]) {
-      await untilEqual(() => readinessOf(url), {
-        status: 200,
-        body: {
-          status: "ready",
-          checks: { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
-        },
-      });
-      const live = await fetch(`${url}/livez`);
-      expect([live.status, await live.json(), live.headers.get("connection")]).toEqual([200, { status: "ok" }, null]);
-    }
-  });
-
   test("report an unreachable store as a warning: the service is alive and ready", async () => {
     const { url, drop } = await createPostgresDatabase();
     await using service = await serve({ DATABASE_URL: url });
@@ -228,18 +213,6 @@ describe("a stop", () => {
     // Sooner than the run would end.
     expect(tookMs).toBeLessThan(25_000);
   });
-});
-
-test.concurrent("an idle connection is closed", async () => {
-  await using service = await startService({ ...store, IDLE_SECONDS: "1" });
-  const { hostname, port } = new URL(service.url);
-  const socket = connect(Number(port), hostname).on("error", () => {});
-  let isClosed = false;
-  socket.on("close", () => {
-    isClosed = true;
-  });
-  socket.resume().write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
-  await until("it is closed", () => isClosed);
 });
 
 describe("another process on the same port", () => {
