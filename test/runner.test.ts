@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { root, temporaryFolder, writeFiles } from "./support/pds.ts";
-import { type Outcome, runAndRepeat, startsAnything } from "./support/run-files.ts";
+import { temporaryFolder, writeFiles } from "./support/pds.ts";
+import { type Outcome, runAndRepeat } from "./support/run-files.ts";
 
 /** A test that a busy machine may break, since it starts a process. */
 const startsProcess = 'Bun.spawnSync(["true"]);';
@@ -91,10 +90,4 @@ describe("a test file that fails only the first time", () => {
     expect(unstable).toEqual([]);
     expect(runs).toBeLessThanOrEqual(1);
   });
-});
-
-test("a test of pure functions is never repeated, but one that gets its service from a helper may be", () => {
-  const starts = (file: string) => startsAnything(join(root, "test", file));
-  expect(["json.test.ts", "jobs/plan.test.ts", "feed/csv.test.ts"].filter(starts)).toEqual([]);
-  expect(["jobs/status.test.ts", "http/caching.test.ts"].filter(starts)).toHaveLength(2);
 });

@@ -178,22 +178,6 @@ function expectKnown(expression: string): void {
   }
 }
 
-test("metrics are distinguished from functions, labels, and keywords", () => {
-  const expression =
-    'sum by (a, b) (rate(x_total{c="1",d=~"$d"}[5m] offset 1d)) / on (a) max(y) > 2e3 unless vector(0)';
-  expect(usesOf(expression)).toEqual([
-    {
-      metric: "x_total",
-      labels: ["a", "b"],
-      matchers: [
-        ["c", "=", "1"],
-        ["d", "=~", "$d"],
-      ],
-    },
-    { metric: "y", labels: [], matchers: [] },
-  ]);
-});
-
 const panels = dashboard.panels.filter(({ targets }) => targets !== undefined);
 
 test.each(panels.map((panel) => [panel.title, panel] as const))(
