@@ -45,6 +45,7 @@ describe("a table of entries", () => {
           expect(table.size).toBeLessThanOrEqual(20);
         }
       }),
+      { numRuns: 2000 },
     );
   });
 

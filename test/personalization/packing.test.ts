@@ -4,6 +4,7 @@ import type { Walked } from "../../src/database/generation-walk.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
 import { GarbageCollector } from "../../src/personalization/garbage.ts";
+import { NameTable } from "../../src/personalization/name-table.ts";
 import { RowSorter } from "../../src/personalization/row-sorter.ts";
 import { UsageCounter } from "../../src/personalization/usage.ts";
 
@@ -67,6 +68,40 @@ describe("the row sorter", () => {
     }
     const sizes = Array.from(sorter.groups(), ({ key, content }) => [Buffer.from(key).toString(), content.length]);
     expect(Object.fromEntries(sizes)).toEqual(contents);
+  });
+});
+
+describe("the table of names", () => {
+  test("numbers names as a map would", () => {
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 100 }), (names) => {
+        const table = new NameTable();
+        const model = new Map<string, number>();
+        for (const name of names) {
+          expect(table.find(name)).toBe(model.get(name) ?? 0);
+          if (!model.has(name)) model.set(name, model.size + 1);
+          expect(table.add(name)).toBe(model.get(name) ?? 0);
+        }
+        for (const [name, number] of model) {
+          expect([table.nameOf(number), table.findBytes(encode(name))]).toEqual([name, number]);
+        }
+        expect(table.size).toBe(model.size);
+        const dropped = Math.floor(model.size / 2);
+        table.drop(dropped);
+        for (const [name, number] of model) if (number > dropped) expect(table.nameOf(number)).toBe(name);
+      }),
+    );
+  });
+
+  test.each<[string, (index: number) => string]>([
+    ["counted", (index) => `STYLE-${index}`],
+    ["of few letters", (index) => index.toString(2).padStart(20, "0")],
+    ["beyond ASCII", (index) => String.fromCharCode(0x4e00 + (index % 1000), 0x4e00 + Math.floor(index / 1000))],
+  ])("tells many names apart that are %s", (_, nameOf) => {
+    const table = new NameTable();
+    for (let index = 0; index < 50_000; index++) expect(table.add(nameOf(index))).toBe(index + 1);
+    for (let index = 0; index < 50_000; index += 97) expect(table.find(nameOf(index))).toBe(index + 1);
+    expect(table.find("another")).toBe(0);
   });
 });
 
