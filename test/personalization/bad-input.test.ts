@@ -22,7 +22,6 @@ const maxRowsOfGroup = 100_000;
 const longLineBytes = 1024 * megabyte;
 /** An uncompressed gigabyte takes disk space and time, so only the campaign uses one. */
 const plainLineBytes = isCampaign ? longLineBytes : 8 * megabyte;
-const manyColumns = 10_000_000;
 const mostMemory = 300_000_000;
 
 const folder = await temporaryFolder();
@@ -223,22 +222,12 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected end of file\n/,
     ],
     [
-      "a gzip file without its checksum",
-      { "pzlines.csv.gz": gzipSync(lines).subarray(0, -8) },
-      /\/pzlines\.csv\.gz: truncated or not valid gzip: unexpected end of file\n/,
-    ],
-    [
       "a .gz file that is not gzip",
       { "pzlines.csv.gz": `${lines}CUP,SCRIPT,1,A\n` },
       /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
     ],
     ["an empty gzip file", { "pzlines.csv.gz": "" }, /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/],
     ["a damaged gzip file", { "pzlines.csv.gz": damaged(gzipSync(longLines)) }, /\/pzlines\.csv\.gz: .+\n/],
-    [
-      "a gzip file with trailing data",
-      { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), Buffer.from("junk")]) },
-      /\/pzlines\.csv\.gz: truncated or not valid gzip: .+/,
-    ],
     [
       "a gzip file with padding and then data",
       { "pzlines.csv.gz": Buffer.concat([gzipSync(lines), new Uint8Array(1000), gzipSync(rows.join("\n"))]) },
@@ -270,11 +259,6 @@ describe("an import of personalization", () => {
       /\/pzstyles\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
     ],
     [
-      "compressed junk",
-      { "pzchoices.csv.gz": gzipSync(junk(2)) },
-      /\/pzchoices\.csv\.gz: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
-    ],
-    [
       "junk after a valid start",
       { "pzlines.csv": Buffer.concat([Buffer.from(longLines), junk(3)]) },
       /\/pzlines\.csv:200\d\d: mixed encodings/,
@@ -300,16 +284,6 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:5: sku_id: contains a NUL character: "A\\u0000B,/,
     ],
     [
-      "only NUL bytes",
-      { "pzlines.csv": new Uint8Array(100_000) },
-      /\/pzlines\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
-    ],
-    [
-      "UTF-8 and then Windows-1252",
-      { "pzlines.csv": Buffer.concat([Buffer.from(`${lines}É,É,1,Ö\n`), in1252("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:6: mixed encodings: byte 0xe9 is not UTF-8, but other characters are; fix the file, or set encoding = "windows-1252"\n/,
-    ],
-    [
       "Windows-1252 and then UTF-8",
       { "pzlines.csv": Buffer.concat([in1252(`${lines}Ö,SCRIPT,1,A\n`), Buffer.from("Café,SCRIPT,1,A\n")]) },
       /\/pzlines\.csv:4: mixed encodings: byte 0xe9 is not UTF-8, but line 6 has UTF-8; fix the file, or /,
@@ -320,19 +294,9 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv: the file has a header but no rows, so nothing was changed; use --force to import it anyway\n/,
     ],
     [
-      "only a header, of choices",
-      { "pzchoices.csv": choices.split("\n")[0] },
-      /\/pzchoices\.csv: the file has a header but no rows/,
-    ],
-    [
       "a duplicate column",
       { "pzlines.csv": lines.replace(",style_code,", ",style_code,Style_Code,") },
       /\/pzlines\.csv:1: the header has a duplicate column style_code \(as style_code and Style_Code\)\n/,
-    ],
-    [
-      "ten million columns",
-      { "pzlines.csv": writing(repeated(`${header},`, 1), repeated("c,".repeat(manyColumns / 100), 100)) },
-      /\/pzlines\.csv:1: row longer than 1048576 characters; /,
     ],
     [
       "a hundred thousand columns",
@@ -340,29 +304,14 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:1: the header is missing sku_id, .*; it has c, c, .{1,100}\n/,
     ],
     [
-      "a row of ten million delimiters",
-      { "pzlines.csv": writing(repeated(lines, 1), repeated(",".repeat(manyColumns / 100), 100), repeated("\n", 1)) },
-      /\/pzlines\.csv:5: row longer than 1048576 characters; /,
-    ],
-    [
       "a row of a million delimiters",
       { "pzlines.csv": `${lines}${",".repeat(1_000_000)}\n` },
       /\/pzlines\.csv:5: has 1000001 fields, but the header has 4: ",,,,.{0,100}\n/,
     ],
     [
-      "ten million quotes",
-      { "pzlines.csv": `${lines}${'"'.repeat(10_000_001)}` },
-      /\/pzlines\.csv:5: row longer than 1048576 characters; /,
-    ],
-    [
       "another list's content",
       { "pzlines.csv": styles },
       /\/pzlines\.csv:1: the header is missing sku_id, .*; it has style_code, line_status, .*; this looks like pzstyles\n/,
-    ],
-    [
-      "another list's content with the same number of columns",
-      { "pzlines.csv": choices },
-      /\/pzlines\.csv:1: .*this looks like pzchoices\n/,
     ],
     [
       "no header",
@@ -375,34 +324,14 @@ describe("an import of personalization", () => {
       /\/pzchoices\.csv: the file is empty; expected the header choice_type, .*, so nothing was changed; use --force to import it anyway\n/,
     ],
     [
-      "a file with only a byte order mark",
-      { "pzlines.csv": "\ufeff" },
-      /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
-    ],
-    [
       "a file with only blank lines",
       { "pzlines.csv": "\n\r\n\n" },
       /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
     ],
     [
-      "an empty compressed file",
-      { "pzlines.csv.gz": gzipSync("") },
-      /\/pzlines\.csv\.gz: the file is empty; expected the header sku_id, /,
-    ],
-    [
       "a million blank lines",
       { "pzlines.csv": writing(repeated(lines, 1), repeated("\n".repeat(100_000), 30)) },
       /\/pzlines\.csv:10000\d\d: more than 1000000 blank lines in a row\n/,
-    ],
-    [
-      "only blank lines, over a million",
-      { "pzlines.csv": writing(repeated("\r\n".repeat(100_000), 30)) },
-      /\/pzlines\.csv:\d+: more than 1000000 blank lines in a row\n/,
-    ],
-    [
-      "a million blank lines in NDJSON",
-      { "pzlines.ndjson": writing(repeated(lineObjects, 1), repeated("\n".repeat(100_000), 30)) },
-      /\/pzlines\.ndjson:10000\d\d: more than 1000000 blank lines, spaces, or commas in a row\n/,
     ],
     [
       "JSON that is nested 20 million levels deep",
@@ -420,19 +349,9 @@ describe("an import of personalization", () => {
       new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: row longer than 1048576 characters; `),
     ],
     [
-      "text after a JSON list",
-      { "pzlines.ndjson": `[${lineObjects.trimEnd().split("\n").join(",\n")}]\njunk\n` },
-      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: text after the end of the JSON list\n`),
-    ],
-    [
       "a JSON field that occurs twice",
       { "pzlines.ndjson": `${lineObjects}{"a":{"b":":"},"sku_id":"A",${lineObjects.slice(1)}` },
       new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: has the field "sku_id" more than once: `),
-    ],
-    [
-      "an unknown JSON field that occurs twice",
-      { "pzlines.ndjson": `${lineObjects}{"a\\"":1,"a\\u0022":"2",${lineObjects.slice(1)}` },
-      new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: has the field "a\\\\"" more than once: `),
     ],
     [
       "a JSON field that occurs in two spellings",
@@ -440,11 +359,6 @@ describe("an import of personalization", () => {
       new RegExp(`/pzlines\\.ndjson:${objectCount + 1}: has the field sku_id more than once: `),
     ],
     ["a repeated header", { "pzlines.csv": `${lines}${lines}` }, /\/pzlines\.csv:5: repeats the header: "sku_id,/],
-    [
-      "a header repeated in another case",
-      { "pzchoices.csv": `${choices}\n${choices.replace(/.*/, (names) => names.toUpperCase())}` },
-      /\/pzchoices\.csv:\d+: repeats the header: "CHOICE_TYPE,/,
-    ],
     [
       "a SKU of 256 characters",
       { "pzlines.csv": `${lines}${tooLongKey},SCRIPT,1,A\n` },
