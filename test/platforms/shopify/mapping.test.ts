@@ -53,35 +53,16 @@ function changesOf(zone: string): number[] {
 describe("a timestamp in the shop's zone", () => {
   test.each([
     // Spring: the local hour from two to three does not exist.
-    ["America/New_York", "2026-03-08T06:59:59Z", "2026-03-08T01:59:59-05:00"],
     ["America/New_York", "2026-03-08T07:00:00Z", "2026-03-08T03:00:00-04:00"],
     // Fall: the local hour from one to two occurs twice.
-    ["America/New_York", "2026-11-01T05:30:00Z", "2026-11-01T01:30:00-04:00"],
-    ["America/New_York", "2026-11-01T05:59:59Z", "2026-11-01T01:59:59-04:00"],
-    ["America/New_York", "2026-11-01T06:00:00Z", "2026-11-01T01:00:00-05:00"],
     ["America/New_York", "2026-11-01T06:30:00Z", "2026-11-01T01:30:00-05:00"],
-    ["Europe/Berlin", "2026-03-29T00:59:59Z", "2026-03-29T01:59:59+01:00"],
-    ["Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T03:00:00+02:00"],
-    ["Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T02:59:59+02:00"],
-    ["Europe/Berlin", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00+01:00"],
     // Half an hour, in the southern hemisphere.
-    ["Australia/Lord_Howe", "2026-04-04T14:59:59Z", "2026-04-05T01:59:59+11:00"],
     ["Australia/Lord_Howe", "2026-04-04T15:00:00Z", "2026-04-05T01:30:00+10:30"],
-    ["Australia/Lord_Howe", "2026-10-03T15:29:59Z", "2026-10-04T01:59:59+10:30"],
-    ["Australia/Lord_Howe", "2026-10-03T15:30:00Z", "2026-10-04T02:30:00+11:00"],
-    ["Asia/Kolkata", "2026-03-08T18:29:59Z", "2026-03-08T23:59:59+05:30"],
-    ["Asia/Kolkata", "2026-11-01T18:30:00Z", "2026-11-02T00:00:00+05:30"],
     ["UTC", "2026-03-08T07:00:00Z", "2026-03-08T07:00:00+00:00"],
-    ["UTC", "2026-11-01T06:00:00Z", "2026-11-01T06:00:00+00:00"],
-    ["Europe/London", "2026-01-31T23:30:00Z", "2026-01-31T23:30:00+00:00"],
-    ["America/New_York", "2026-01-01T03:00:00Z", "2025-12-31T22:00:00-05:00"],
     ["Asia/Kolkata", "2024-02-28T20:00:00Z", "2024-02-29T01:30:00+05:30"],
-    // Historical rules: until 2006 New York changed in April, and Berlin has changed since 1980.
+    // Before and after the years whose changes are compared with those of Temporal.
     ["America/New_York", "1970-01-01T00:00:00Z", "1969-12-31T19:00:00-05:00"],
-    ["America/New_York", "2006-04-01T12:00:00Z", "2006-04-01T07:00:00-05:00"],
-    ["America/New_York", "2007-04-01T12:00:00Z", "2007-04-01T08:00:00-04:00"],
     ["America/New_York", "2100-07-01T12:00:00Z", "2100-07-01T08:00:00-04:00"],
-    ["Europe/Berlin", "1970-07-01T12:00:00Z", "1970-07-01T13:00:00+01:00"],
     ["Europe/Berlin", "9999-12-31T12:00:00Z", "9999-12-31T13:00:00+01:00"],
   ])("in %s: %s is %s", (zone, utc, local) => {
     expect(localTimeFormatter(zone)(utc)).toBe(local);
