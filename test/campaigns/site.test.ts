@@ -150,25 +150,6 @@ describe.skipIf(!isCampaign)("in a browser", async () => {
     await opened.page.waitForURL((url) => url.pathname === base);
   });
 
-  test("search finds guides before decisions", async () => {
-    await using opened = await open("docs/");
-    const { page } = opened;
-    await page.waitForFunction("document.querySelector('#app').__vue_app__ !== undefined");
-    await page.keyboard.press("Control+k");
-    await page.locator("input:focus").waitFor();
-    await page.keyboard.type("drain");
-    await until("a guide is first", async () =>
-      `${(await page.getByRole("option").allInnerTexts())[0]}`.includes("Deploy the service"),
-    );
-  });
-
-  test("names of the sidebar begin like headings", async () => {
-    await using opened = await open("docs/");
-    const names = await opened.page.locator(".VPSidebar .link").allInnerTexts();
-    expect(names.filter((name) => /^\p{Ll}/u.test(name))).toEqual([]);
-    expect(names).toContain("Personalize with React");
-  });
-
   test("pages can be read without JavaScript", async () => {
     await using opened = await open("docs/how-to/deploy", { javaScriptEnabled: false });
     expect(await opened.page.getByRole("heading", { level: 1 }).innerText()).toContain("Deploy the service");
