@@ -36,19 +36,6 @@ test("the catalog contains the cases that a reader must handle", async () => {
   }
 });
 
-test("each variant has its own combination of option values", async () => {
-  const { data } = await queryProduct(platform, catalog.idOfSpecial("manyVariants"), { variantsFirst: 250 });
-  const options = digList(data, "product.options");
-  const variants = digList(data, "product.variants.nodes");
-  for (const variant of variants) {
-    digList(variant, "selectedOptions").forEach((selected, index) => {
-      expect(dig(selected, "name")).toBe(dig(options[index], "name"));
-      expect(digList(options[index], "values")).toContain(dig(selected, "value"));
-    });
-  }
-  expect(new Set(variants.map((variant) => dig(variant, "title"))).size).toBe(250);
-});
-
 describe("of the special products", () => {
   test("one has 260 images that match the media by host and path, not by index", async () => {
     const id = catalog.idOfSpecial("manyImages");
