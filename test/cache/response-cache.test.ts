@@ -57,7 +57,13 @@ function createNamespace(options: Partial<CacheNamespace> = {}) {
     if (load === undefined) throw new Error(`there is no load ${index}`);
     return load;
   };
-  return { namespace, loads, at, last: () => at(-1) };
+  /** Loads the key `a` into a cache. */
+  const loadInto = async (cache: ResponseCache, body: string) => {
+    const loading = cache.get(namespace, "a");
+    await at(-1).succeed(body);
+    await loading;
+  };
+  return { namespace, loads, at, last: () => at(-1), loadInto };
 }
 
 /** A namespace that loads without waiting. */
@@ -259,11 +265,9 @@ describe("the response cache", () => {
   });
 
   test("serves a response without an age while it is reloaded once in the background", async () => {
-    const { namespace, loads, last } = createNamespace();
+    const { namespace, loads, last, loadInto } = createNamespace();
     const cache = new ResponseCache(megabyte, always);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("old");
-    await loading;
+    await loadInto(cache, "old");
     nowMs += 999;
     cached(cache.get(namespace, "a"));
     expect(loads).toHaveLength(1);
@@ -282,11 +286,9 @@ describe("the response cache", () => {
   test("serves responses cached for hours without an age while invalidation works", async () => {
     let unverifiedMs = 0;
     const policy = parseCachePolicy("max-age=60, s-maxage=300, stale-if-error=86400");
-    const { namespace, loads, last } = createNamespace(invalidatedLifetime(policy));
+    const { namespace, loads, last, loadInto } = createNamespace(invalidatedLifetime(policy));
     const cache = new ResponseCache(megabyte, () => nowMs - unverifiedMs);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("A");
-    await loading;
+    await loadInto(cache, "A");
     for (let hour = 1; hour <= 3; hour++) {
       nowMs += 3_600_000;
       const hit = cached(cache.get(namespace, "a"));
@@ -305,11 +307,9 @@ describe("the response cache", () => {
 
   test("computes the age of a response loaded after invalidation stopped from its load", async () => {
     let unverifiedMs = 0;
-    const { namespace, last } = createNamespace();
+    const { namespace, loadInto } = createNamespace();
     const cache = new ResponseCache(megabyte, () => nowMs - unverifiedMs);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("A");
-    await loading;
+    await loadInto(cache, "A");
     nowMs += 3000;
     unverifiedMs = 8000;
     expect(ageOf(cached(cache.get(namespace, "a")))).toBe("3");
@@ -351,11 +351,9 @@ describe("the response cache", () => {
   });
 
   test("waits for the reload after the stale-while-revalidate time", async () => {
-    const { namespace, last } = createNamespace();
+    const { namespace, last, loadInto } = createNamespace();
     const cache = new ResponseCache(megabyte, always);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("old");
-    await loading;
+    await loadInto(cache, "old");
     nowMs += 11_001;
     const waiting = cache.get(namespace, "a");
     expect(waiting).toBeInstanceOf(Promise);
@@ -365,15 +363,13 @@ describe("the response cache", () => {
   });
 
   test("waits for the reload of a polled namespace as soon as an entry is stale", async () => {
-    const { namespace, loads, last } = createNamespace({
+    const { namespace, loads, last, loadInto } = createNamespace({
       isInvalidated: false,
       freshMs: 500,
       staleWhileRevalidateMs: 0,
     });
     const cache = new ResponseCache(megabyte, always);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("1");
-    await loading;
+    await loadInto(cache, "1");
     nowMs += 499;
     cached(cache.get(namespace, "a"));
     nowMs += 2;
@@ -385,11 +381,9 @@ describe("the response cache", () => {
   });
 
   test("serves the stale response after a failed load until its stale-if-error time ends", async () => {
-    const { namespace, loads, last } = createNamespace({ isInvalidated: false });
+    const { namespace, loads, last, loadInto } = createNamespace({ isInvalidated: false });
     const cache = new ResponseCache(megabyte, always);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("old");
-    await loading;
+    await loadInto(cache, "old");
 
     nowMs += 2000;
     cached(cache.get(namespace, "a"));
@@ -570,11 +564,9 @@ describe("the response cache", () => {
 
   test("serves cached responses with their age, up to a limit, while invalidation does not work", async () => {
     let unverifiedMs = 0;
-    const { namespace, loads, last } = createNamespace({ freshMs: 300_000 });
+    const { namespace, loads, last, loadInto } = createNamespace({ freshMs: 300_000 });
     const cache = new ResponseCache(megabyte, () => nowMs - unverifiedMs);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("A");
-    await loading;
+    await loadInto(cache, "A");
     const lose = (ms: number) => {
       nowMs += ms - unverifiedMs;
       unverifiedMs = ms;
@@ -597,16 +589,14 @@ describe("the response cache", () => {
 
   test("computes the age of polled entries from their load", async () => {
     let unverifiedMs = 0;
-    const { namespace, last } = createNamespace({
+    const { namespace, last, loadInto } = createNamespace({
       isInvalidated: false,
       freshMs: 500,
       staleWhileRevalidateMs: 0,
       staleIfErrorMs: 5000,
     });
     const cache = new ResponseCache(megabyte, () => nowMs - unverifiedMs);
-    const loading = cache.get(namespace, "a");
-    await last().succeed("A");
-    await loading;
+    await loadInto(cache, "A");
     nowMs += 4500;
     unverifiedMs = 2000;
     expect(ageOf(cached(cache.get(namespace, "a")))).toBe("4");
