@@ -51,7 +51,7 @@ const number = new Intl.NumberFormat("en-US");
 const clock = (ms: number) => `${Math.floor(ms / 60_000)}:${`${Math.floor((ms % 60_000) / 1000)}`.padStart(2, "0")}`;
 
 /** The problems of each step; the last item has those outside of all steps. */
-export function groupByStep(problems: readonly Problem[], steps: readonly Step[]): Problem[][] {
+function groupByStep(problems: readonly Problem[], steps: readonly Step[]): Problem[][] {
   const groups: Problem[][] = Array.from({ length: steps.length + 1 }, () => []);
   for (const problem of problems) {
     // What a step causes may be seen until the next one begins.

@@ -158,7 +158,7 @@ export async function runAndRepeat(files: readonly string[], options: Options): 
 }
 
 /** Whether a test file, or a file of the tests that it imports, starts a process, a server, or a browser. */
-export function startsAnything(path: string, seen = new Set<string>()): boolean {
+function startsAnything(path: string, seen = new Set<string>()): boolean {
   if (seen.has(path) || !existsSync(path)) return false;
   seen.add(path);
   const text = readFileSync(path, "utf8");
