@@ -112,8 +112,9 @@ if (!isInside) {
     expect(outcomes).toEqual({ "200": expect.any(Number) });
   }, 600_000);
 
-  test("pds check has no warning", async () => {
+  test("pds check does not warn of the sysctl", async () => {
     const { stdout } = await pds(["check", "--json"], await shareFreePort());
-    expect(JSON.parse(stdout)).toMatchObject({ warnings: [] });
+    const { warnings } = JSON.parse(stdout) as { warnings: string[] };
+    expect(warnings.filter((warning) => warning.startsWith("REUSE_PORT"))).toEqual([]);
   });
 }
