@@ -8,7 +8,13 @@ import { print, printJson } from "./output.ts";
 /** Writes a copy of the embedded store, as of one moment, to a new file. */
 export async function backup(name: string, values: Values): Promise<boolean> {
   if (isUrl(name)) throw new ServiceError("bad_request", `backup: expected a file, not the URL ${name}`);
-  if (name === "") throw new ServiceError("bad_request", "backup: expected the name of a file");
+  if (name === "" || name.endsWith("/")) throw new ServiceError("bad_request", "backup: expected the name of a file");
+  if (/-(journal|wal|shm)$/.test(name)) {
+    throw new ServiceError(
+      "bad_request",
+      `backup: ${name} may be taken for a part of another file; choose another name`,
+    );
+  }
   // The driver ignores a space at the start.
   const path = resolve(name);
   // It has its name only once it is complete.

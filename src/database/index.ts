@@ -1,10 +1,9 @@
-import type { SQL } from "bun";
 import { hideCredentials } from "../credentials.ts";
 import { ServiceError } from "../errors.ts";
 import { requirePrimary } from "./change.ts";
 import { Database } from "./database.ts";
 import { explainDiskFull } from "./disk.ts";
-import type { Connections, ConnectOptions, Purpose } from "./engines/engine.ts";
+import type { Connections, ConnectOptions, Purpose, Read } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 import { createTables, OtherSchemaError, readSchemaState, readTables, type SchemaState } from "./migrate.ts";
@@ -66,8 +65,8 @@ async function open<T>(
   let connections: Connections | undefined;
   try {
     // First: what is refused, or damaged, stays as it is.
-    const look = (sql: SQL) => retryWhileBusy(engine, () => readTables({ sql, engine }));
-    if (engine.exists(url)) await engine.withReadOnly(url, async (sql) => void (await look(sql)));
+    const look = async (read: Read) => void (await readTables(engine, read));
+    if (engine.exists(url)) await retryWhileBusy(engine, () => engine.lookAt(url, look));
     connections = await engine.open(url, purpose, options);
     return await prepare(new Database(engine, name, connections));
   } catch (error) {

@@ -1,6 +1,6 @@
 import { sha256 } from "../model/operator.ts";
-import type { Database, Queryable } from "./database.ts";
-import type { Engine } from "./engines/engine.ts";
+import type { Database } from "./database.ts";
+import type { Engine, Read } from "./engines/engine.ts";
 import { engines } from "./engines/index.ts";
 import { generationStatements } from "./generation-tables.ts";
 
@@ -14,11 +14,14 @@ const fingerprint = sha256(
   JSON.stringify([contents, ...engines.map((engine) => [engine.schema, generationStatements(engine, 0)])]),
 );
 
-/** What the statements create, apart from triggers, whose names are those of one table. */
+/** What the statements create. */
 const namesOf = ({ schema }: Engine): string[] =>
   ["CREATE TABLE schema_fingerprint", ...schema].flatMap(
-    (statement) => statement.match(/^CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX|FUNCTION) (\w+)/)?.[1] ?? [],
+    (statement) => statement.match(/^\s*CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX|TRIGGER|FUNCTION) (\w+)/)?.[1] ?? [],
   );
+
+/** What is created later: the tables of generations, and those that an index of words has. */
+const laterNames = /^(?:generation_\d+|product_word)_/;
 
 /** Another version, or another program, made tables of these names. */
 export class OtherSchemaError extends Error {
@@ -38,24 +41,26 @@ export type SchemaState = "absent" | "current";
  * @throws Error when a role can neither see nor create them
  */
 export async function readSchemaState(database: Database): Promise<SchemaState> {
-  const state = await readTables(database);
+  const { sql, engine } = database;
+  const state = await readTables(engine, (statement) => sql.unsafe(statement));
   if (state === "current") return state;
-  const missing = await database.engine.findMissingRight(database.sql);
+  const missing = await engine.findMissingRight(sql);
   if (missing !== undefined) throw new Error(missing);
   return "absent";
 }
 
 /** @throws OtherSchemaError when the store has other tables */
-export async function readTables({ sql, engine }: Pick<Queryable, "sql" | "engine">): Promise<SchemaState> {
-  // First: a process that creates them meanwhile does so in one transaction.
-  const names = new Set((await engine.listNames(sql)).map((name) => name.toLowerCase()));
-  const found = await findFingerprint({ sql, engine });
-  if (found !== undefined) {
-    requireOwn(found);
+export async function readTables(engine: Engine, read: Read): Promise<SchemaState> {
+  const names = new Set((await read<{ name: string }>(engine.names, [])).map(({ name }) => name.toLowerCase()));
+  if (names.has("schema_fingerprint")) {
+    // Another program's table of this name has other columns.
+    const [row] = await read<{ fingerprint?: string }>("SELECT * FROM schema_fingerprint LIMIT 1", []);
+    requireOwn(row?.fingerprint);
     return "current";
   }
   // Earlier states had no fingerprint, and other programs have none.
-  if (namesOf(engine).some((name) => names.has(name))) throw new OtherSchemaError();
+  const isTaken = namesOf(engine).some((name) => names.has(name)) || [...names].some((name) => laterNames.test(name));
+  if (isTaken) throw new OtherSchemaError();
   return "absent";
 }
 
@@ -80,18 +85,6 @@ export async function createTables(database: Database): Promise<void> {
   });
 }
 
-function requireOwn(found: string): void {
+function requireOwn(found: string | undefined): void {
   if (found !== fingerprint) throw new OtherSchemaError();
-}
-
-/** @returns undefined without the table */
-async function findFingerprint({ sql, engine }: Pick<Queryable, "sql" | "engine">): Promise<string | undefined> {
-  try {
-    // Another program's table of this name has other columns.
-    const [row] = await sql<{ fingerprint?: string }[]>`SELECT * FROM schema_fingerprint LIMIT 1`;
-    return row?.fingerprint ?? "";
-  } catch (error) {
-    if (engine.isTableMissing(error)) return undefined;
-    throw error;
-  }
 }

@@ -83,6 +83,8 @@ describe("pds backup", () => {
     for (const [name, message] of [
       [path, `${path} exists; choose another name`],
       ["", "expected the name of a file"],
+      [`${join(folder, "new")}/`, "expected the name of a file"],
+      [`${path}-journal`, "may be taken for a part of another file"],
       ["s3://bucket/nightly", "expected a file, not the URL s3://bucket/nightly"],
       [join(folder, "link"), "link exists; choose another name"],
       [join(folder, "taken"), "taken.partial exists: another backup is in progress, or was killed"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { closeSync, copyFileSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { SQL } from "bun";
 import { connectTo, createMigratedStore, createStore, engines, migrateStore, pds, serve } from "../support/pds.ts";
 
@@ -11,14 +11,19 @@ async function change(url: string, statements: string): Promise<void> {
 
 /** Expects that every kind of command refuses the store, and changes no byte of its file. */
 async function expectRefused(url: string): Promise<void> {
-  const read = () => (url.startsWith("sqlite:") ? readFileSync(url.slice("sqlite:".length)) : undefined);
+  const path = url.startsWith("sqlite:") ? url.slice("sqlite:".length) : undefined;
+  const read = () =>
+    path && [
+      readFileSync(path).toString("base64"),
+      ...["-wal", "-shm", "-journal"].filter((end) => existsSync(path + end)),
+    ];
   const before = read();
   for (const args of [["history"], ["serve"], ["check"]]) {
     const { code, stdout, stderr } = await pds(args, { DATABASE_URL: url });
     expect([args, code]).toEqual([args, 3]);
     expect(stdout + stderr).toContain("another version of the program, or another program, made its tables");
   }
-  expect(read()?.equals(before ?? Buffer.of())).not.toBe(false);
+  expect(read()).toEqual(before);
 }
 
 test("a copy that is only looked at stays as it is, and one that is served lets reads go on during writes", async () => {
@@ -62,6 +67,28 @@ test.each([
   }
 });
 
+test.each(["empty", "gone"])("a write-ahead log whose store is %s is kept", async (state) => {
+  const path = await crash("UPDATE generation_list SET version = 'newest'");
+  if (state === "empty") writeFileSync(path, "");
+  else rmSync(path);
+  const before = readFileSync(`${path}-wal`);
+  for (const command of ["check", "history", "serve"]) {
+    const { code, stdout, stderr } = await pds([command], { DATABASE_URL: `sqlite:${path}` });
+    expect([command, code]).toEqual([command, 1]);
+    expect(stdout + stderr).toContain(`missing or empty, but ${path}-wal has changes`);
+  }
+  expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
+});
+
+test("on postgres, a store is looked for only where its tables are created", async () => {
+  const url = await createMigratedStore("postgres");
+  await change(url, "CREATE SCHEMA first; CREATE TABLE first.job_pause (job TEXT)");
+  const { searchParams, href } = new URL(url);
+  expect(searchParams.size).toBe(0);
+  await change(url, `ALTER DATABASE ${new URL(href).pathname.slice(1)} SET search_path = first, public`);
+  await expectRefused(url);
+});
+
 test("a store of this version is read after a crash, also before anything has written to it", async () => {
   const path = await crash("INSERT INTO cursor (name, value) VALUES ('newest', '1')");
   expect((await pds(["history"], { DATABASE_URL: `sqlite:${path}` })).code).toBe(0);
@@ -96,6 +123,14 @@ describe.each([...engines])("on %s, a store", (engine) => {
     "CREATE TABLE schema_fingerprint (other INTEGER); INSERT INTO schema_fingerprint VALUES (1)",
     "CREATE VIEW cursor AS SELECT 1 AS name",
     "CREATE TABLE other (id INTEGER); CREATE INDEX run_by_job ON other (id)",
+    "CREATE TABLE generation_1_sku (id INTEGER)",
+    ...(engine === "sqlite"
+      ? [
+          "PRAGMA journal_mode = WAL; CREATE TABLE run (id INTEGER)",
+          "CREATE TABLE o (id INTEGER); CREATE TRIGGER change_inserted AFTER INSERT ON o BEGIN SELECT 1;END",
+          "CREATE TABLE product_word_data (id INTEGER)",
+        ]
+      : []),
     ...(engine === "postgres" ? ["CREATE TYPE product AS ENUM ('a')"] : []),
   ])("with one of its names from another program is refused, and stays as it is: %s", async (statements) => {
     const url = await createStore(engine);

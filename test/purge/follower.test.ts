@@ -61,7 +61,7 @@ test("a purge is repeated as long after a slow refusal as the provider says", as
   expect((receivedMs[1] ?? 0) - refusedMs).toBeGreaterThan(1900);
 });
 
-test("a process that takes the right to purge waits as long as the one before was told to", async () => {
+test("a process that takes over purging waits until the time that the provider gave to the one before", async () => {
   const provider = startPurgeProvider("generic");
   const at = new Date().toISOString();
   const retryAtMs = Date.now() + 1500;

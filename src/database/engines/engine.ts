@@ -89,12 +89,15 @@ export interface Engine {
   readonly exists: (url: string) => boolean;
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
-  /** Runs work on an embedded store that is there so that its file cannot change. */
-  readonly withReadOnly: (url: string, work: (sql: SQL) => Promise<void>) => Promise<void>;
+  /**
+   * Runs work on an embedded store that is there so that its file cannot change, unless a killed process
+   * left something to roll back; does nothing for a server.
+   */
+  readonly lookAt: (url: string, work: (read: Read) => Promise<void>) => Promise<void>;
   /** The statements that create the tables of an empty store. */
   readonly schema: readonly string[];
-  /** Names of all tables, indexes, and the like that are where this one's are created, also of other programs. */
-  readonly listNames: (sql: SQL) => Promise<string[]>;
+  /** Query for the `name` of everything that is where tables are created, also what other programs made. */
+  readonly names: string;
   /** Sets up the file of an embedded store that this program made, or is about to. */
   readonly prepareFile: (sql: SQL) => Promise<void>;
   readonly columnTypes: ColumnTypes;

@@ -5,7 +5,7 @@ import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
 import { checkPooler } from "./pooler.ts";
 import { productQueries, readByIndex } from "./product-queries.ts";
-import { findMissingRight, listNames } from "./rights.ts";
+import { findMissingRight, names } from "./rights.ts";
 import { endAbandoned, holdRun } from "./run-lock.ts";
 import { changesLock, handleOf, hasStatus, hasTag, hasVendor, now, schema, toText } from "./schema.ts";
 
@@ -29,8 +29,8 @@ export const postgres: Engine = {
   open: async (url, purpose, options) => connect(url, purpose, options),
   schema,
   // Looking at a server changes nothing.
-  withReadOnly: async () => {},
-  listNames,
+  lookAt: async () => {},
+  names,
   prepareFile: async () => {},
   columnTypes,
   maxConcurrentReads,

@@ -25,13 +25,10 @@ export async function findMissingRight(sql: SQL): Promise<string | undefined> {
   return undefined;
 }
 
-/** Lists the relations, types, and functions of the schema in which tables are created. */
-export async function listNames(sql: SQL): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(current_schema()))
-    UNION ALL
-    SELECT typname FROM pg_type WHERE typnamespace = to_regnamespace(quote_ident(current_schema()))
-    UNION ALL
-    SELECT proname FROM pg_proc WHERE pronamespace = to_regnamespace(quote_ident(current_schema()))`;
-  return rows.map(({ name }) => name);
-}
+const schema = "to_regnamespace(quote_ident(current_schema()))";
+
+/** The relations, types, and functions of the schema in which tables are created. */
+export const names = `
+  SELECT relname AS name FROM pg_class WHERE relnamespace = ${schema}
+  UNION ALL SELECT typname FROM pg_type WHERE typnamespace = ${schema}
+  UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = ${schema}`;

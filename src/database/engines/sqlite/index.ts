@@ -1,10 +1,9 @@
-import { existsSync, statSync } from "node:fs";
 import type { Engine } from "../engine.ts";
 import { insertRows } from "../insert-rows.ts";
 import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
-import { openFile, pathOf, prepareFile, scheme, withReadOnly } from "./open.ts";
+import { exists, lookAt, openFile, pathOf, prepareFile, scheme } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
 import { handleOf, hasStatus, hasTag, hasVendor, now, schema } from "./schema.ts";
 
@@ -14,12 +13,11 @@ const placeholder = () => "?";
 /** SQLite: an embedded store in one file. */
 export const sqlite: Engine = {
   schemes: [scheme],
-  // An empty file is a database without tables.
-  exists: (url) => existsSync(pathOf(url)) && statSync(pathOf(url)).size > 0,
+  exists: (url) => exists(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
   schema,
-  withReadOnly: (url, work) => withReadOnly(pathOf(url), work),
-  listNames: async (sql) => (await sql<{ name: string }[]>`SELECT name FROM sqlite_schema`).map(({ name }) => name),
+  lookAt: (url, work) => lookAt(pathOf(url), work),
+  names: "SELECT name FROM sqlite_schema",
   prepareFile,
   columnTypes,
   // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.

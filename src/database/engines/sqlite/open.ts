@@ -1,9 +1,10 @@
-import { Database as File, type Statement } from "bun:sqlite";
-import { statSync } from "node:fs";
+import { constants, Database as File, type Statement } from "bun:sqlite";
+import { accessSync, closeSync, existsSync, constants as files, openSync, readSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
-import type { Connections, Purpose, Value } from "../engine.ts";
+import type { Connections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import { isBusy, isReadOnly, LostFileError } from "./errors.ts";
 
@@ -37,6 +38,7 @@ const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
 export async function openFile(path: string, purpose: Purpose): Promise<Connections> {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
+  if (sizeOf(path) > 0 && isAtRest(path)) requireWritable(path);
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
     for (const pragma of [...pragmas, ...pragmasOf[purpose]])
@@ -54,20 +56,47 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
   return { sql, transactions: sql, folder, read, close, replace: () => {} };
 }
 
-/**
- * Runs work on the store through a connection that cannot change its file. The last other one to close it
- * moves the write-ahead log into the file, which loses the log of a damaged one.
- */
-export async function withReadOnly(path: string, work: (sql: SQL) => Promise<void>): Promise<void> {
-  const sql = new SQL({ adapter: "sqlite", filename: path, readonly: true });
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** An empty file is a database without tables, unless all of them are in the write-ahead log. */
+export const exists = (path: string) => sizeOf(path) > 0 || sizeOf(`${path}-wal`) > 0;
+
+/** Closing a writable connection moves the write-ahead log into the file, which loses the log of a damaged one. */
+export async function lookAt(path: string, work: (read: Read) => Promise<void>): Promise<void> {
+  // SQLite would remove the log.
+  if (sizeOf(path) === 0)
+    throw new Error(`it is missing or empty, but ${path}-wal has changes; put a backup in its place`);
+  const look = async (name: string, flags: number) => {
+    using file = new File(name, flags);
+    await work(<Row>(statement: string, values: Value[]) => file.query<Row, Value[]>(statement).all(...values));
+  };
   try {
-    await work(sql);
+    // Otherwise, even a read-only connection leaves files of its user, in which others could not write.
+    if (!isAtRest(path)) await look(path, constants.SQLITE_OPEN_READONLY);
+    else await look(`${pathToFileURL(path)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   } catch (error) {
     // What a killed process has left must be rolled back first.
     if (!isReadOnly(error)) throw error;
-  } finally {
-    await sql.close({ timeout: 0 });
   }
+}
+
+/** The files next to it would belong to this user, so that the store's owner could not write any more. */
+function requireWritable(path: string): void {
+  try {
+    accessSync(path, files.W_OK);
+  } catch (cause) {
+    throw new Error("this user may not write it; use the user of the service", { cause });
+  }
+}
+
+/** Whether no process has the file open, which is in WAL mode. */
+function isAtRest(path: string): boolean {
+  const header = Buffer.alloc(20);
+  const file = openSync(path, "r");
+  readSync(file, header);
+  closeSync(file);
+  // The versions of the format for writing and reading.
+  return header[18] === 2 && header[19] === 2 && !existsSync(`${path}-wal`);
 }
 
 /** Lets reads continue while an import writes. To switch to WAL, SQLite ignores the busy timeout. */
