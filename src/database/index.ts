@@ -43,8 +43,14 @@ export async function openStored(url: string): Promise<Database | undefined> {
  * @throws ServiceError as {@link openDatabase} does, also if it is a standby, or a right is missing there
  */
 export async function inspectStore(url: string, setting: string, options: ConnectOptions): Promise<SchemaState> {
+  const named = { ...options, setting };
+  try {
+    engineOf(url).requireWritable(url);
+  } catch (error) {
+    throw explainOpening(error, url, named);
+  }
   if (!databaseExists(url)) return "absent";
-  return await open(url, "job", options, async (database) => {
+  return await open(url, "job", named, async (database) => {
     await requirePrimary(database, setting);
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     const missing = await database.engine.findMissingRight(database.sql);
@@ -61,25 +67,30 @@ async function open<T>(
   prepare: (database: Database) => Promise<T>,
 ): Promise<T> {
   const engine = engineOf(url);
-  const name = hideCredentials(url);
   let connections: Connections | undefined;
   try {
     // First: what is refused, or damaged, stays as it is.
     const look = async (read: Read) => void (await readTables(engine, read));
     if (engine.exists(url)) await retryWhileBusy(engine, () => engine.lookAt(url, look));
     connections = await engine.open(url, purpose, options);
-    return await prepare(new Database(engine, name, connections));
+    return await prepare(new Database(engine, hideCredentials(url), connections));
   } catch (error) {
     await connections?.close(0);
-    const cause = explainDiskFull({ engine, name }, error) as Error;
-    if (cause instanceof ServiceError) throw cause;
-    const hint = engine.isPreparedElsewhere(error)
-      ? "; set DATABASE_PREPARE=off"
-      : engine.isPoolerRefusal(error)
-        ? "; behind a pooler, set DATABASE_DIRECT_URL to the server"
-        : "";
-    throw new ServiceError("unavailable", `DATABASE_URL: cannot open ${name}: ${cause.message}${hint}`, { cause });
+    throw explainOpening(error, url, options);
   }
+}
+
+function explainOpening(error: unknown, url: string, { setting = "DATABASE_URL" }: ConnectOptions): ServiceError {
+  const engine = engineOf(url);
+  const name = hideCredentials(url);
+  const cause = explainDiskFull({ engine, name }, error) as Error;
+  if (cause instanceof ServiceError) return cause;
+  const hint = engine.isPreparedElsewhere(error)
+    ? "; set DATABASE_PREPARE=off"
+    : engine.isPoolerRefusal(error)
+      ? "; behind a pooler, set DATABASE_DIRECT_URL to the server"
+      : "";
+  return new ServiceError("unavailable", `${setting}: cannot open ${name}: ${cause.message}${hint}`, { cause });
 }
 
 export const closeDatabase = (database: Database) => database.close(5);

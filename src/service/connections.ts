@@ -31,9 +31,10 @@ export async function openConnections(config: Config, log: Log): Promise<Connect
   const { databaseUrl, databaseDirectUrl, databaseConnections } = config;
   const pooled = pooledOptions(config);
   const directUrl = databaseDirectUrl || databaseUrl;
+  const direct = pooled.isPooled ? { setting: "DATABASE_DIRECT_URL" } : {};
   const max = divide(databaseConnections);
   const serving = await openDatabase(databaseUrl, "serving", { ...pooled, max: max.serving });
-  const writer = await openDatabase(directUrl, "scheduling", { max: max.writer });
+  const writer = await openDatabase(directUrl, "scheduling", { ...direct, max: max.writer });
   if (pooled.isPooled) {
     // Polls of the cache find out where DATABASE_URL leads.
     await requirePrimary(writer, "DATABASE_DIRECT_URL");
@@ -41,7 +42,7 @@ export async function openConnections(config: Config, log: Log): Promise<Connect
     if (missing.length > 0)
       log.warn({ missing }, "connections through the pooler have no limits: see ALTER ROLE in the guide");
   }
-  const scheduling = await openDatabase(directUrl, "scheduling");
+  const scheduling = await openDatabase(directUrl, "scheduling", direct);
   const background = await openDatabase(databaseUrl, "background", { ...pooled, max: max.background });
   return { serving, scheduling, writer, background };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, statSync } from "node:fs";
+import { chmodSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { $ } from "bun";
 import { connectTo, createStore, enginesOf, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 // A command that reads creates no store.
@@ -67,6 +68,27 @@ describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
     await sql.unsafe(`GRANT "${owner}" TO ${role}`);
     expect(await checkStore()).toMatch(/^store .+ ok$/m);
   });
+});
+
+test.each([
+  ["created", "none/store", "this user may not create files in"],
+  ["written", "store", "this user may not write it; use the user of the service"],
+])("a check finds that a store cannot be %s", async (_, name, message) => {
+  const place = await temporaryFolder();
+  await migrateStore(`sqlite:${place}/store`);
+  // As a restored one has it.
+  await using sql = await connectTo(`sqlite:${place}/store`);
+  await sql.unsafe("PRAGMA journal_mode = DELETE");
+  await sql.close();
+  chmodSync(`${place}/store`, 0o444);
+  chmodSync(place, 0o555);
+  const database = join(import.meta.dir, "../../src/database/index.ts");
+  // The administrator may write everything.
+  const script = `
+    import { inspectStore } from ${JSON.stringify(database)};
+    if (process.getuid() === 0) process.setuid(65534);
+    await inspectStore("sqlite:${place}/${name}", "DATABASE_URL", {}).catch(({ message }) => console.log(message));`;
+  expect(await $`${process.execPath} -e ${script}`.text()).toContain(message);
 });
 
 test("the path of an embedded store is always a path", async () => {

@@ -80,6 +80,25 @@ test.each(["empty", "gone"])("a write-ahead log whose store is %s is kept", asyn
   expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
 });
 
+test("another program's store that a killed process left to be rolled back stays as it is", async () => {
+  const url = await createStore("sqlite");
+  const path = url.slice("sqlite:".length);
+  await change(url, "CREATE TABLE run (id INTEGER, filler TEXT)");
+  await using sql = new SQL(url);
+  // A cache too small for the transaction, so that it writes to the file before its end.
+  await sql.unsafe("PRAGMA cache_size = 1");
+  await sql.unsafe("BEGIN");
+  const filler = "x".repeat(4000);
+  for (let id = 0; id < 100; id++) await sql`INSERT INTO run VALUES (${id}, ${filler})`;
+  for (const end of ["", "-journal"]) copyFileSync(`${path}${end}`, `${path}.crashed${end}`);
+  const read = () => ["", "-journal"].map((end) => readFileSync(`${path}.crashed${end}`).toString("base64"));
+  const before = read();
+  for (const command of ["check", "history", "serve"]) {
+    expect([command, (await pds([command], { DATABASE_URL: `sqlite:${path}.crashed` })).code]).toEqual([command, 3]);
+    expect(read()).toEqual(before);
+  }
+});
+
 test("on postgres, a store is looked for only where its tables are created", async () => {
   const url = await createMigratedStore("postgres");
   await change(url, "CREATE SCHEMA first; CREATE TABLE first.job_pause (job TEXT)");

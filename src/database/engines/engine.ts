@@ -22,8 +22,10 @@ export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row
  */
 export type Purpose = "serving" | "scheduling" | "background" | "job";
 
-/** How to connect to a server; an embedded store has none of these. */
+/** How to connect to a server. */
 export interface ConnectOptions {
+  /** That has the URL, for messages; `DATABASE_URL` by default. */
+  readonly setting?: string;
   /** Whether a connection pooler is between this process and the server. */
   readonly isPooled?: boolean;
   /** Whether statements stay prepared. */
@@ -87,6 +89,8 @@ export interface Engine {
   readonly schemes: readonly string[];
   /** Whether the store is there. An embedded one may not have been created yet. */
   readonly exists: (url: string) => boolean;
+  /** @throws Error when this process may not write or create the file of an embedded store */
+  readonly requireWritable: (url: string) => void;
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
   /**

@@ -26,6 +26,7 @@ const isReadOnly = (error: unknown) => sqlStateOf(error) === "25006";
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   exists: () => true,
+  requireWritable: () => {},
   open: async (url, purpose, options) => connect(url, purpose, options),
   schema,
   // Looking at a server changes nothing.

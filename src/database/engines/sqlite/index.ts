@@ -3,7 +3,7 @@ import { insertRows } from "../insert-rows.ts";
 import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
-import { exists, lookAt, openFile, pathOf, prepareFile, scheme } from "./open.ts";
+import { exists, lookAt, openFile, pathOf, prepareFile, requireWritable, scheme } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
 import { handleOf, hasStatus, hasTag, hasVendor, now, schema } from "./schema.ts";
 
@@ -14,6 +14,7 @@ const placeholder = () => "?";
 export const sqlite: Engine = {
   schemes: [scheme],
   exists: (url) => exists(pathOf(url)),
+  requireWritable: (url) => requireWritable(pathOf(url)),
   open: (url, purpose) => openFile(pathOf(url), purpose),
   schema,
   lookAt: (url, work) => lookAt(pathOf(url), work),

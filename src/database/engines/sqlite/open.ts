@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
 import type { Connections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { isBusy, isReadOnly, LostFileError } from "./errors.ts";
+import { isBusy, isReadOnly, isStoreError, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** An absolute path, because the driver gives a meaning to relative ones such as `file:x`, and ignores spaces. */
@@ -38,6 +38,7 @@ const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
 export async function openFile(path: string, purpose: Purpose): Promise<Connections> {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
+  // The files next to it would belong to this user, so that the store's owner could not write any more.
   if (sizeOf(path) > 0 && isAtRest(path)) requireWritable(path);
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
@@ -70,22 +71,39 @@ export async function lookAt(path: string, work: (read: Read) => Promise<void>):
     using file = new File(name, flags);
     await work(<Row>(statement: string, values: Value[]) => file.query<Row, Value[]>(statement).all(...values));
   };
+  const lookAtFileAlone = () =>
+    look(`${pathToFileURL(path)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+  // Otherwise, even a read-only connection leaves files of its user, in which others could not write.
+  if (isAtRest(path)) return await lookAtFileAlone();
   try {
-    // Otherwise, even a read-only connection leaves files of its user, in which others could not write.
-    if (!isAtRest(path)) await look(path, constants.SQLITE_OPEN_READONLY);
-    else await look(`${pathToFileURL(path)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+    await look(path, constants.SQLITE_OPEN_READONLY);
   } catch (error) {
-    // What a killed process has left must be rolled back first.
     if (!isReadOnly(error)) throw error;
+    // What a killed process has left must be rolled back, unless the store is another program's. Until then,
+    // it may look damaged.
+    await lookAtFileAlone().catch((cause: unknown) => {
+      if (!isStoreError(cause)) throw cause;
+    });
   }
 }
 
-/** The files next to it would belong to this user, so that the store's owner could not write any more. */
-function requireWritable(path: string): void {
+/** @throws Error when this user may not write the store, or create it */
+export function requireWritable(path: string): void {
+  if (sizeOf(path) > 0) {
+    requireAccess(path, "this user may not write it; use the user of the service");
+    return;
+  }
+  let folder = dirname(path);
+  while (!existsSync(folder)) folder = dirname(folder);
+  // In one with a slash at its end, a file is no folder.
+  requireAccess(`${folder}/`, `this user may not create files in ${folder}`);
+}
+
+function requireAccess(path: string, message: string): void {
   try {
     accessSync(path, files.W_OK);
   } catch (cause) {
-    throw new Error("this user may not write it; use the user of the service", { cause });
+    throw new Error(message, { cause });
   }
 }
 
