@@ -54,16 +54,15 @@ async function describeCommands(): Promise<string> {
   return sections.join("\n");
 }
 
-/**
- * Reads the metrics of a service with the sample's personalization, so that each has its labels.
- */
-async function readMetrics(): Promise<string> {
+/** Starts a service whose store is empty, and stops it after the work. @param settings its pds.toml */
+async function withService<T>(
+  settings: string,
+  environment: Readonly<Record<string, string>>,
+  work: (urlOf: (listener: string) => string) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "pds-document-"));
   const PDS_CONFIG = join(folder, "pds.toml");
-  await Bun.write(
-    PDS_CONFIG,
-    '[purge]\nurl = "http://127.0.0.1:9/"\n[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n',
-  );
+  await Bun.write(PDS_CONFIG, settings);
   const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
   const service = Bun.spawn([...program, "serve"], {
     cwd: root,
@@ -74,12 +73,7 @@ async function readMetrics(): Promise<string> {
       ADMIN_PORT: "0",
       LOG_LEVEL: "silent",
       DRAIN_SECONDS: "0",
-      // For the metrics of deliveries; nothing is requested there.
-      SHOP_DOMAIN: "shop.example",
-      SHOPIFY_ACCESS_TOKEN: "none",
-      SHOPIFY_WEBHOOK_SECRET: "none",
-      // For the metrics of purges; there is no CDN.
-      CDN: "varnish",
+      ...environment,
     },
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -89,22 +83,70 @@ async function readMetrics(): Promise<string> {
       printed += chunk;
       if (printed.includes("Admin ")) break;
     }
-    const urlOf = (listener: string) => printed.match(new RegExp(`^${listener} +(\\S+)`, "m"))?.[1] ?? "";
-    await fetch(`${urlOf("Public")}/histories`);
-    // On a busy machine, the service listens before its first run has ended, and may not read its
-    // store in time.
-    for (let text = ""; ; await Bun.sleep(200)) {
-      text = await (await fetch(`${urlOf("Admin")}/metrics`)).text();
-      if (text.includes("pds_job_last_success_age_seconds{") && text.includes("pds_store_metrics_missing 0")) {
-        return text;
-      }
-    }
+    return await work((listener) => printed.match(new RegExp(`^${listener} +(\\S+)`, "m"))?.[1] ?? "");
   } finally {
     service.kill();
     await service.exited;
     await rm(folder, { recursive: true });
   }
 }
+
+/** Asks until the text is complete: on a busy machine, a service listens before its first runs have ended. */
+async function fetchUntil(isComplete: (text: string) => boolean, url: string): Promise<string> {
+  for (;;) {
+    const text = await (await fetch(url)).text();
+    if (isComplete(text)) return text;
+    await Bun.sleep(200);
+  }
+}
+
+const personalizationJob = '[jobs.personalization-import]\nsource = "sample/personalization"\nschedule = "@yearly"\n';
+
+/** Reads the metrics of a service with the sample's personalization, so that each has its labels. */
+const readMetrics = () =>
+  withService(
+    `[purge]\nurl = "http://127.0.0.1:9/"\n${personalizationJob}`,
+    // For the metrics of deliveries and purges; nothing is requested there.
+    {
+      SHOP_DOMAIN: "shop.example",
+      SHOPIFY_ACCESS_TOKEN: "none",
+      SHOPIFY_WEBHOOK_SECRET: "none",
+      CDN: "varnish",
+    },
+    async (urlOf) => {
+      await fetch(`${urlOf("Public")}/histories`);
+      return await fetchUntil(
+        (text) => text.includes("pds_job_last_success_age_seconds{") && text.includes("pds_store_metrics_missing 0"),
+        `${urlOf("Admin")}/metrics`,
+      );
+    },
+  );
+
+/** A response of the sample brand for each schema. */
+async function describeExamples(): Promise<string> {
+  const settings = await Bun.file(join(root, "pds.toml")).text();
+  const examples = await withService(settings, {}, async (urlOf) => {
+    const api = urlOf("Public");
+    const hasEnded = (text: string) => text.split('"counts"').length > 3;
+    const { histories } = JSON.parse(await fetchUntil(hasEnded, `${api}/histories/desc`));
+    const request = async (path: string) => await (await fetch(api + path)).json();
+    return {
+      Histories: { histories: histories.map(toExampleRun) },
+      Personalization: await request("/products/pz/TM814935W"),
+      ProductAnswer: await request("/products/6781273997312"),
+      Personalizations: await request("/products/pz?sku=TM814935W&sku=TM814973W"),
+      Form: await request("/products/form/en/TM814935W"),
+    };
+  });
+  return `${JSON.stringify(examples, null, 2)}\n`;
+}
+
+/** The first runs end in any order, at the time of the start. */
+const toExampleRun = ({ brand }: { brand: string }, index: number) => ({
+  brand,
+  counts: [337, 1096, 80][index],
+  created_at: `2026-11-27T08:3${2 - index}:00Z`,
+});
 
 async function describeMetrics(): Promise<string> {
   const text = await readMetrics();
@@ -172,12 +214,16 @@ for (const { file, name, text } of parts) {
   const end = `<!-- end of ${name} -->`;
   const written = await Bun.file(join(root, file)).text();
   const before = written.slice(0, written.indexOf(begin) + begin.length);
-  const documented = `${before}\n${await text()}\n${written.slice(written.indexOf(end))}`;
-  if (documented === written) continue;
+  await update(file, `the part "${name}"`, `${before}\n${await text()}\n${written.slice(written.indexOf(end))}`);
+}
+await update("src/reference/examples.json", "it", await describeExamples());
+
+async function update(file: string, part: string, text: string): Promise<void> {
+  if ((await Bun.file(join(root, file)).text()) === text) return;
   if (process.argv.includes("--check")) {
-    process.stderr.write(`${file}: the part "${name}" is out of date; run npm run document\n`);
+    process.stderr.write(`${file}: ${part} is out of date; run npm run document\n`);
     process.exitCode = 1;
   } else {
-    await Bun.write(join(root, file), documented);
+    await Bun.write(join(root, file), text);
   }
 }

@@ -95,9 +95,9 @@ function importsOf(text: string): Import[] {
 const engines = { sqlite: /sqlite/i, postgres: /postgres/i };
 const namesEveryEngine = ["database/engines/index.ts", "config/settings.ts", "config/values.ts"];
 
-/** A platform's name appears in its own folder, in the list of platforms, and in the settings. */
+/** A platform's name appears in its own folder, in the list of platforms, in the settings, and in its data. */
 const platforms = [...new Bun.Glob("*/index.ts").scanSync(`${root}/src/platforms`)].map(posix.dirname);
-const mayNameEveryPlatform = /^(platforms\/index\.ts$|config\/)/;
+const mayNameEveryPlatform = /^(platforms\/index\.ts$|config\/|reference\/examples\.json$)/;
 
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {

@@ -18,16 +18,18 @@ export interface ExampleContext {
 
 const candidateLimit = 24;
 
-/** Active products that have images. */
-export async function listExampleProducts({ listProducts }: ExampleContext): Promise<Product[]> {
+async function listActiveProducts({ listProducts }: ExampleContext): Promise<Product[]> {
   const documents = await listProducts(candidateLimit);
-  const products = documents.map((document) => parseJson(document) as Product);
-  return products.filter((product) => product.status === "active" && drawnImagesOf(product).length > 0);
+  return documents.map((document) => parseJson(document) as Product).filter(({ status }) => status === "active");
 }
 
-/** The first product that can be personalized, or else the first product. */
+/** Active products that have images. */
+export const listExampleProducts = async (context: ExampleContext): Promise<Product[]> =>
+  (await listActiveProducts(context)).filter((product) => drawnImagesOf(product).length > 0);
+
+/** The first active product that can be personalized, or else the first one. */
 export async function findDefaultProduct(context: ExampleContext): Promise<Product | undefined> {
-  const products = await listExampleProducts(context);
+  const products = await listActiveProducts(context);
   for (const product of products) {
     const { pzlines } = await context.findPersonalization(selectVariant(product)?.sku ?? "");
     if (pzlines.length > 0) return product;

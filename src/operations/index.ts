@@ -6,12 +6,12 @@ import { personalizations } from "./personalizations/operation.ts";
 import { products } from "./products/operation.ts";
 import { productsByHandle } from "./products-by-handle/operation.ts";
 
-/** All operations, in the order in which they are documented. */
+/** All operations, the core first, in the order in which they are documented. */
 export const operations: readonly Operation[] = [
   personalization,
-  personalizations,
-  form,
   histories,
   products,
+  personalizations,
+  form,
   productsByHandle,
 ];

@@ -23,6 +23,8 @@ export interface Operation {
    * responses.
    */
   readonly noun?: string;
+  /** Whether it is one of the contract's three; others are additions. */
+  readonly isCore?: boolean;
   readonly routes: readonly OperationRoute[];
   /** Selects the setting that controls how long clients and shared caches keep responses. */
   readonly cachePolicy: (config: Config) => CachePolicy;
@@ -121,6 +123,8 @@ export interface ParameterDocumentation {
   readonly description: string;
   /** JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** A value that the sample brand has. */
+  readonly example: unknown;
 }
 
 export interface ResponseDocumentation {

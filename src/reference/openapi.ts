@@ -2,7 +2,8 @@ import { z } from "zod";
 import packageJson from "../../package.json" with { type: "json" };
 import { schemas as bodies } from "../model/schemas/index.ts";
 import { operations } from "../operations/index.ts";
-import type { OperationRoute, ResponseDocumentation } from "../operations/operation.ts";
+import type { Operation, OperationRoute, ResponseDocumentation } from "../operations/operation.ts";
+import examples from "./examples.json" with { type: "json" };
 
 const textHeader = (description: string, required = true) => ({ description, required, schema: { type: "string" } });
 
@@ -41,6 +42,11 @@ const commonResponses: Readonly<Record<number, ResponseDocumentation>> = {
   503: { description: "The data store is unavailable." },
 };
 
+const tags = {
+  core: { name: "Core", description: "The three operations of the contract." },
+  additions: { name: "Additions", description: "The same data for lists, forms, and storefront URLs." },
+};
+
 const schemaReference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /**
@@ -49,9 +55,9 @@ const schemaReference = (name: string) => ({ $ref: `#/components/schemas/${name}
  */
 export function openApiDocument(root = "") {
   const paths = Object.fromEntries(
-    operations
-      .flatMap(({ routes }) => routes)
-      .map((route) => [toPathTemplate(route.path), { get: toOperation(route) }]),
+    operations.flatMap((operation) =>
+      operation.routes.map((route) => [toPathTemplate(route.path), { get: toOperation(operation, route) }]),
+    ),
   );
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     target: "draft-2020-12",
@@ -68,27 +74,36 @@ export function openApiDocument(root = "") {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: root || "/" }],
+    tags: Object.values(tags),
     paths,
-    components: { schemas: Object.fromEntries(names.map((name) => [name, withoutIdentifiers(schemas[name] ?? {})])) },
+    components: {
+      examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
+      schemas: Object.fromEntries(names.map((name) => [name, withoutIdentifiers(schemas[name] ?? {})])),
+    },
   };
 }
 
 /** `/products/:id` as `/products/{id}`. */
 const toPathTemplate = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
-function toOperation({ operationId, summary, description, parameters, responses }: OperationRoute) {
+function toOperation(
+  { isCore = false }: Operation,
+  { operationId, summary, description, parameters, responses }: OperationRoute,
+) {
   const documented = Object.entries({ ...commonResponses, ...responses });
   return {
     operationId,
+    tags: [(isCore ? tags.core : tags.additions).name],
     summary,
     ...(description !== undefined && { description }),
     ...(parameters !== undefined && {
-      parameters: Object.entries(parameters).map(([name, { in: place = "path", description, schema }]) => ({
+      parameters: Object.entries(parameters).map(([name, { in: place = "path", description, schema, example }]) => ({
         name,
         in: place,
         required: true,
         description,
         schema,
+        example,
       })),
     }),
     responses: Object.fromEntries(
@@ -100,7 +115,10 @@ function toOperation({ operationId, summary, description, parameters, responses 
 function toResponse(status: number, { description, schemas = ["Problem"] }: ResponseDocumentation) {
   const content = schemas.map((name) => [
     name === "Problem" ? "application/problem+json" : "application/json",
-    { schema: schemaReference(bodies[name].meta()?.id ?? "") },
+    {
+      schema: schemaReference(bodies[name].meta()?.id ?? ""),
+      ...(status === 200 && { examples: { sample: { $ref: `#/components/examples/${name}` } } }),
+    },
   ]);
   return {
     description,

@@ -5,11 +5,10 @@ import { fileHandler } from "../http/static-file.ts";
 import { openApiDocument } from "./openapi.ts";
 import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
-import { type Parameter, TryForm } from "./try-form.tsx";
 
 const policy = [
   "default-src 'none'",
-  ...["style-src 'self'", "script-src 'self'", "connect-src 'self'", "img-src data:", "form-action 'self'"],
+  ...["style-src 'self'", "script-src 'self'", "connect-src 'self'", "img-src 'self' data:", "form-action 'self'"],
   ...["frame-ancestors 'none'", "base-uri 'none'"],
 ];
 
@@ -26,11 +25,12 @@ export const createOpenApi = (root: string): Handler =>
  * `GET /docs`: the OpenAPI document as an HTML page. Without scripts, it has no forms. Common
  * documentation pages load megabytes of script, and most need an installer or contact their vendor.
  */
-export const getReference: Handler = fileHandler(() => ({
-  type: "text/html; charset=utf-8",
-  body: `<!doctype html>${<Reference document={openApiDocument()} />}`,
-  headers: pageHeaders,
-}));
+export const createReference = (root: string): Handler =>
+  fileHandler(() => ({
+    type: "text/html; charset=utf-8",
+    body: `<!doctype html>${<Reference document={openApiDocument(root)} />}`,
+    headers: pageHeaders,
+  }));
 
 export const getReferenceStyle: Handler = fileHandler(() => ({ type: "text/css; charset=utf-8", body: style }));
 
@@ -45,7 +45,6 @@ interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly format?: string;
-  readonly pattern?: string;
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly items?: Schema;
@@ -53,186 +52,252 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly parameters?: readonly (Parameter & { readonly description: string; readonly schema: Schema })[];
-  readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: Schema }> }>>;
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example: unknown;
 }
 
-function Reference({ document }: { document: Document }) {
-  const operations: [string, Operation][] = Object.entries(document.paths).map(([path, { get }]) => [path, get]);
-  const schemas = Object.entries(document.components.schemas) as [string, Schema][];
+interface Response {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+/** A page of this service. */
+export function Layout({ title, children }: { title: string; children?: Child }) {
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{document.info.title}: reference</title>
+        <title>{title}</title>
         {/* Prevents a request for /favicon.ico. */}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/docs/style.css" />
-        <script type="module" src="/docs/script.js" />
       </head>
-      <body>
-        <nav aria-label="Contents">
-          <h2>Operations</h2>
-          <ul>
-            {operations.map(([, { operationId, summary }]) => (
-              <li>
-                <a href={`#${operationId}`}>{summary}</a>
-              </li>
-            ))}
-          </ul>
-          <h2>Objects</h2>
-          <ul>
-            {schemas.map(([name]) => (
-              <li>
-                <a href={`#${name}`}>{name}</a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-        <main>
-          <h1>
-            {document.info.title} <small>{document.info.version}</small>
-          </h1>
-          <p>{document.info.description}</p>
-          <p>
-            Machine-readable version: <a href="/openapi.json">OpenAPI {document.openapi}</a>.
-          </p>
-          {operations.map(([path, operation]) => (
-            <OperationSection path={path} operation={operation} />
-          ))}
-          <h2>Objects</h2>
-          {schemas.map(([name, schema]) => (
-            <ObjectSection name={name} schema={schema} />
-          ))}
-        </main>
-      </body>
+      <body>{children}</body>
     </html>
   );
 }
 
-function OperationSection({ path, operation }: { path: string; operation: Operation }) {
+function Reference({ document: { info, openapi, servers, tags, paths, components } }: { document: Document }) {
+  const groups = tags.map((tag) => {
+    const operations: [string, Operation][] = Object.entries(paths).map(([path, { get }]) => [path, get]);
+    return { ...tag, operations: operations.filter(([, operation]) => operation.tags.includes(tag.name)) };
+  });
+  return (
+    <Layout title={`${info.title}: reference`}>
+      <nav aria-label="Contents">
+        {groups.map(({ name, operations }) => (
+          <>
+            <h2>{name}</h2>
+            <ul>
+              {operations.map(([, { operationId, summary }]) => (
+                <li>
+                  <a href={`#${operationId}`}>{summary}</a>
+                </li>
+              ))}
+            </ul>
+          </>
+        ))}
+        <a href="#objects">Objects</a>
+      </nav>
+      <main>
+        <h1>
+          {info.title} <small>{info.version}</small>
+        </h1>
+        <p>
+          For programs: <a href="/openapi.json">OpenAPI {openapi}</a>.
+        </p>
+        {groups.map(({ name, description, operations }) => (
+          <>
+            <h2>{name}</h2>
+            <p>{description}</p>
+            {operations.map(([path, operation]) => (
+              <OperationSection
+                root={servers[0]?.url ?? ""}
+                path={path}
+                operation={operation}
+                components={components}
+              />
+            ))}
+          </>
+        ))}
+        <h2 id="objects">Objects</h2>
+        {(Object.entries(components.schemas) as [string, Schema][]).map(([name, { description, properties = {} }]) => (
+          <section id={name} aria-labelledby={`${name}-title`}>
+            <h3 id={`${name}-title`}>{name}</h3>
+            {description ? <Text text={description} /> : ""}
+            <Table head={["Field", "Type", "Notes"]} label={`Fields of ${name}`}>
+              {Object.entries(properties).map(([field, schema]) => (
+                <Row name={<code>{field}</code>} type={<Type schema={schema} />} notes={schema.description ?? ""} />
+              ))}
+            </Table>
+          </section>
+        ))}
+      </main>
+      <script type="module" src="/docs/script.js" />
+    </Layout>
+  );
+}
+
+/** Responses that need no reading before the first request. */
+const routine = ["304", "412", "429"];
+
+interface OperationProps {
+  readonly root: string;
+  readonly path: string;
+  readonly operation: Operation;
+  readonly components: Document["components"];
+}
+
+function OperationSection({ root, path, operation, components }: OperationProps) {
   const { operationId, summary, description, parameters = [], responses } = operation;
+  const all = Object.entries(responses);
+  const toRows = (shown: typeof all) => shown.map(([status, response]) => <ResponseRow {...{ status, response }} />);
+  const sample = components.examples[nameOf(responses[200]?.content?.["application/json"]?.schema)]?.value;
   return (
     <section id={operationId} aria-labelledby={`${operationId}-title`}>
-      <h2 id={`${operationId}-title`}>{summary}</h2>
+      <h3 id={`${operationId}-title`}>{summary}</h3>
       <pre>
         <code>
           <b>GET</b> {path}
         </code>
       </pre>
       {description ? <Text text={description} /> : ""}
-      {parameters.length === 0 ? (
-        ""
-      ) : (
+      <pre>
+        <code>{`curl '${root === "/" ? defaultRoot : root}${fill(path, parameters)}'`}</code>
+      </pre>
+      {/* The script shows it. */}
+      <form data-path={path} aria-label={`Try: ${summary}`} hidden>
+        {parameters.map((parameter) => (
+          <p>
+            <label for={`${operationId}-${parameter.name}`}>
+              {parameter.name}
+              {parameter.schema.type === "array" ? " (one in each line)" : ""}
+            </label>
+            <Field id={`${operationId}-${parameter.name}`} parameter={parameter} />
+          </p>
+        ))}
+        <button type="submit">Send request</button>
+        <div class="response" role="status" />
+      </form>
+      {parameters.length > 0 && (
         <Table head={["Parameter", "Type", "Notes"]} label={`Parameters: ${summary}`}>
-          {parameters.map((parameter) => (
-            <tr>
-              <th scope="row">
-                <code>{parameter.name}</code>
-              </th>
-              <td>
-                <Type schema={parameter.schema} />
-              </td>
-              <td>
-                <Text text={parameter.description} />
-              </td>
-            </tr>
+          {parameters.map(({ name, schema, description: notes }) => (
+            <Row name={<code>{name}</code>} type={<Type schema={schema} />} notes={notes} />
           ))}
         </Table>
       )}
       <Table head={["Status", "Body", "When"]} label={`Responses: ${summary}`}>
-        {Object.entries(responses).map(([status, response]) => (
-          <tr>
-            <th scope="row">{status}</th>
-            <td>
-              {Object.entries(response.content ?? {}).map(([type, { schema }]) => (
-                <div>
-                  <Type schema={schema} /> <small>{type}</small>
-                </div>
-              ))}
-            </td>
-            <td>
-              <Text text={response.description} />
-            </td>
-          </tr>
-        ))}
+        {toRows(all.filter(([status]) => !routine.includes(status)))}
       </Table>
-      <TryForm operationId={operationId} summary={summary} path={path} parameters={parameters} />
+      <details>
+        <summary>Not modified, precondition failed, too many requests</summary>
+        <Table head={["Status", "Body", "When"]} label={`Further responses: ${summary}`}>
+          {toRows(all.filter(([status]) => routine.includes(status)))}
+        </Table>
+      </details>
+      <details>
+        <summary>Sample response</summary>
+        <pre tabindex={0}>{JSON.stringify(sample, null, 2)}</pre>
+      </details>
     </section>
   );
 }
 
-function ObjectSection({ name, schema }: { name: string; schema: Schema }) {
-  return (
-    <section id={name} aria-labelledby={`${name}-title`}>
-      <h3 id={`${name}-title`}>{name}</h3>
-      {schema.description ? <Text text={schema.description} /> : ""}
-      <Table head={["Field", "Type", "Notes"]} label={`Fields of ${name}`}>
-        {Object.entries(schema.properties ?? {}).map(([field, property]) => (
-          <tr>
-            <th scope="row">
-              <code>{field}</code>
-            </th>
-            <td>
-              <Type schema={property} />
-            </td>
-            <td>{property.description ? <Text text={property.description} /> : ""}</td>
-          </tr>
-        ))}
-      </Table>
-    </section>
-  );
-}
+/** Where the service listens by default; the script shows the page's own origin. */
+const defaultRoot = "http://127.0.0.1:3000";
 
-/** Scrolls on narrow screens. It is focusable so that the keyboard can scroll it. */
-function Table({ head, label, children }: { head: string[]; label: string; children?: Child }) {
-  return (
-    <section class="table" tabindex={0} aria-label={label}>
-      <table>
-        <thead>
-          <tr>
-            {head.map((title) => (
-              <th scope="col">{title}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </section>
-  );
-}
-
-function Type({ schema }: { schema: Schema }): Child {
-  if (schema.$ref !== undefined) {
-    const name = schema.$ref.split("/").at(-1) ?? "";
-    return <a href={`#${name}`}>{name}</a>;
+/** The path and query of a request with the examples. */
+function fill(path: string, parameters: readonly Parameter[]): string {
+  let filled = path;
+  const query = new URLSearchParams();
+  for (const { name, in: place, example } of parameters) {
+    if (place === "path") filled = filled.replace(`{${name}}`, encodeURIComponent(`${example}`));
+    else for (const value of example as string[]) query.append(name, value);
   }
-  if (schema.anyOf !== undefined) {
-    return schema.anyOf.map((of, index) => (
-      <>
-        {index > 0 ? " or " : ""}
-        <Type schema={of} />
-      </>
-    ));
-  }
-  if (schema.enum !== undefined) return <code>{schema.enum.map((value) => JSON.stringify(value)).join(" or ")}</code>;
-  if (schema.items !== undefined) {
+  return query.size === 0 ? filled : `${filled}?${query}`;
+}
+
+function Field({ id, parameter: { name, in: place, schema, example } }: { id: string; parameter: Parameter }) {
+  const common = { id, name, "data-in": place, required: true };
+  if (schema.enum !== undefined) {
     return (
-      <>
-        list of <Type schema={schema.items} />
-      </>
+      <select {...common}>
+        {schema.enum.map((value) => (
+          <option selected={value === example}>{value}</option>
+        ))}
+      </select>
     );
   }
+  if (schema.type !== "array") return <input {...common} value={`${example}`} autocomplete="off" spellcheck={false} />;
+  return (
+    <textarea {...common} rows={2} spellcheck={false}>
+      {(example as string[]).join("\n")}
+    </textarea>
+  );
+}
+
+function ResponseRow({ status, response: { content = {}, description } }: { status: string; response: Response }) {
+  const bodies = Object.entries(content).map(([type, { schema }]) => (
+    <div>
+      <Type schema={schema} /> <small>{type}</small>
+    </div>
+  ));
+  return <Row name={status} type={bodies} notes={description} />;
+}
+
+const Row = ({ name, type, notes }: { name: Child; type: Child; notes: string }) => (
+  <tr>
+    <th scope="row">{name}</th>
+    <td>{type}</td>
+    <td>
+      <Text text={notes} />
+    </td>
+  </tr>
+);
+
+/** Scrolls on narrow screens. It is focusable so that the keyboard can scroll it. */
+const Table = ({ head, label, children }: { head: string[]; label: string; children?: Child }) => (
+  <section class="table" tabindex={0} aria-label={label}>
+    <table>
+      <thead>
+        <tr>
+          {head.map((title) => (
+            <th scope="col">{title}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </section>
+);
+
+const nameOf = (schema: Schema | undefined) => schema?.$ref?.split("/").at(-1) ?? "";
+
+function Type({ schema }: { schema: Schema }): Child {
+  if (schema.$ref !== undefined) return <a href={`#${nameOf(schema)}`}>{nameOf(schema)}</a>;
+  if (schema.enum !== undefined) return <code>{schema.enum.map((value) => JSON.stringify(value)).join(" or ")}</code>;
+  const [first, ...others] = schema.anyOf ?? [];
+  if (first !== undefined) return [<Type schema={first} />, others.map((other) => [" or ", <Type schema={other} />])];
+  if (schema.items !== undefined) return ["list of ", <Type schema={schema.items} />];
   const types = [schema.type].flat().join(" or ");
   return schema.format === undefined ? types : `${types}, ${schema.format}`;
 }
 
 /** A description with its `code` formatted. */
-function Text({ text }: { text: string }) {
-  return <span>{text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</span>;
-}
+const Text = ({ text }: { text: string }) => (
+  <span>{text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</span>
+);

@@ -1,4 +1,4 @@
-// Sends the requests of the forms, and shows the responses as text.
+// Fills the forms with what the service has, sends their requests, and shows the responses as text.
 
 /** Longer bodies would make the page slow. */
 const shownCharacters = 100_000;
@@ -13,6 +13,11 @@ function urlOf(form) {
     query.push(...values.filter((line) => line !== "").map((line) => `${name}=${encodeURIComponent(line)}`));
   }
   return query.length === 0 ? path : `${path}?${query.join("&")}`;
+}
+
+/** In a shell, the quotes must stay closed. */
+function showCommand(form) {
+  form.previousElementSibling.textContent = `curl '${location.origin}${urlOf(form).replaceAll("'", "%27")}'`;
 }
 
 function addText(parent, name, text) {
@@ -60,10 +65,25 @@ async function send(form) {
   }
 }
 
-for (const form of document.querySelectorAll("form.try")) {
+for (const form of document.querySelectorAll("form")) {
   form.hidden = false;
+  showCommand(form);
+  form.addEventListener("input", () => showCommand(form));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void send(form);
   });
 }
+
+/** Replaces the sample brand's values in fields that nobody has changed yet. */
+async function fillIn() {
+  const { examples = {} } = await (await fetch("/", { headers: { Accept: "application/json" } })).json();
+  for (const field of document.querySelectorAll("form input, form textarea")) {
+    const example = examples[field.name];
+    if (example === undefined || field.value !== field.defaultValue) continue;
+    field.value = example;
+    showCommand(field.form);
+  }
+}
+
+void fillIn();

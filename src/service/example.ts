@@ -1,5 +1,7 @@
 import { listFirstProducts } from "../database/product.ts";
+import type { ExampleContext } from "../example/catalog.ts";
 import { examplePages } from "../example/index.ts";
+import type { Product } from "../model/product.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import { examplePath, isSampleShop } from "../sample.ts";
@@ -8,26 +10,27 @@ import type { PublicContext } from "./public.ts";
 /** From source, the first call bundles the widget. */
 export const findWidgetPath = async (): Promise<string> => (await import("../widget.ts")).widgetPath;
 
-/**
- * Creates the example shop's pages. They read the store through the same concurrency limit as the
- * operations.
- */
-export function createExample({
-  config,
-  query,
-  findProduct,
-  findPersonalization,
-}: OperationContext): PublicContext["pages"] {
-  const { brand, publicUrl, shopDomain } = config;
-  if (!isSampleShop(shopDomain)) return {};
-  return examplePages({
+/** Reads the store through the same concurrency limit as the operations. */
+function contextOf({ config, query, findProduct, findPersonalization }: OperationContext): ExampleContext {
+  const { brand, publicUrl } = config;
+  return {
     brand,
     publicUrl,
     findWidgetPath,
     listProducts: (limit) => query((database) => listFirstProducts(database, limit)),
     findProduct,
     findPersonalization: async (sku) => parsePersonalization(await findPersonalization(sku)),
-  });
+  };
+}
+
+/** Creates the example shop's pages. */
+export const createExample = (context: OperationContext): PublicContext["pages"] =>
+  isSampleShop(context.config.shopDomain) ? examplePages(contextOf(context)) : {};
+
+/** Finds an active product, if possible one that can be personalized. */
+export async function findExampleProduct(context: OperationContext): Promise<Product | undefined> {
+  const { findDefaultProduct } = await import("../example/catalog.ts");
+  return await findDefaultProduct(contextOf(context));
 }
 
 /**

@@ -24,21 +24,26 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
   const isSample = isSampleShop(shopDomain);
   let index: Handler | undefined;
   let openApi: Handler | undefined;
+  let reference: Handler | undefined;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
   return {
     ...Object.fromEntries(apiRoutes),
     "/": onDemand(async () => {
-      index ??= (await import("../reference/index-page.tsx")).createIndex(
-        publicUrl,
-        isSample ? examplePath : undefined,
-      );
+      index ??= (await import("../reference/index-page.tsx")).createIndex({
+        root: publicUrl,
+        examplePath: isSample ? examplePath : undefined,
+        findProduct: async () => (await import("./example.ts")).findExampleProduct(operationContext),
+      });
       return index;
     }),
     "/openapi.json": onDemand(async () => {
       openApi ??= (await import("../reference/page.tsx")).createOpenApi(publicUrl);
       return openApi;
     }),
-    "/docs": onDemand(async () => (await import("../reference/page.tsx")).getReference),
+    "/docs": onDemand(async () => {
+      reference ??= (await import("../reference/page.tsx")).createReference(publicUrl);
+      return reference;
+    }),
     "/docs/style.css": onDemand(async () => (await import("../reference/page.tsx")).getReferenceStyle),
     "/docs/script.js": onDemand(async () => (await import("../reference/page.tsx")).getReferenceScript),
     "/personalization-options.js": onDemand(async () => (await import("../widget.ts")).getWidget),

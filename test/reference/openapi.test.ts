@@ -10,6 +10,7 @@ import { until } from "../support/until.ts";
 
 interface Operation {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Schema }[];
   readonly responses: Readonly<Record<string, Answer>>;
 }
@@ -17,14 +18,14 @@ interface Operation {
 interface Answer {
   readonly description: string;
   readonly headers: Readonly<Record<string, unknown>>;
-  readonly content: Readonly<Record<string, { schema: Schema }>>;
+  readonly content: Readonly<Record<string, { schema: Schema; examples?: { sample: { $ref: string } } }>>;
 }
 
 interface Document {
   readonly openapi: string;
   readonly info: { title: string; version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { schemas: Schemas };
+  readonly components: { examples: Readonly<Record<string, { value: unknown }>>; schemas: Schemas };
 }
 
 /**
@@ -244,13 +245,14 @@ describe("the OpenAPI document", () => {
   test("has the operations with GET and unique ids, the history also without an order", () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "get /api/v1/products/pz/{sku}",
-      "get /api/v1/products/pz",
-      "get /api/v1/products/form/{locale}/{sku}",
       "get /api/v1/histories",
       "get /api/v1/histories/{order}",
       "get /api/v1/products/{id}",
+      "get /api/v1/products/pz",
+      "get /api/v1/products/form/{locale}/{sku}",
       "get /api/v1/products/handle/{handle}",
     ]);
+    expect(operations.flatMap(({ tags }) => tags)).toEqual([...Array(4).fill("Core"), ...Array(3).fill("Additions")]);
     const ids = operations.map(({ operationId }) => operationId);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids).not.toContain(undefined);
@@ -269,7 +271,7 @@ describe("the OpenAPI document", () => {
   test("has exactly the schemas that it refers to", () => {
     const reached = new Set<string>();
     const follow = (node: unknown) => {
-      for (const ref of JSON.stringify(node).match(/(?<="\$ref":")[^"]+/g) ?? []) {
+      for (const ref of JSON.stringify(node).match(/(?<="\$ref":")#\/components\/schemas\/[^"]+/g) ?? []) {
         if (reached.has(ref)) continue;
         reached.add(ref);
         follow(resolve(ref, schemas));
@@ -281,6 +283,14 @@ describe("the OpenAPI document", () => {
         .map((name) => `#/components/schemas/${name}`)
         .sort(),
     );
+  });
+
+  test("has a sample response of each operation, which its schema allows", () => {
+    for (const { responses } of operations) {
+      const { schema, examples } = responses[200]?.content["application/json"] ?? {};
+      const name = examples?.sample.$ref.split("/").at(-1) ?? "";
+      expect(problemsOf(document.components.examples[name]?.value, schema as Schema, schemas)).toEqual([]);
+    }
   });
 
   test("has the spec's objects and the problem document", () => {

@@ -21,10 +21,12 @@ export const form: Operation = {
         locale: {
           description: "Language tag (BCP 47) of the texts, such as `en` or `fr-CA`, in any case.",
           schema: { type: "string" },
+          example: "en",
         },
         sku: {
           description: "Unique identifier of a product that supports personalization; matched exactly.",
           schema: { type: "string" },
+          example: "TM814935W",
         },
       },
       responses: {

@@ -14,6 +14,7 @@ const ok: ResponseDocumentation = {
 /** The newest finished runs; newest first by default. */
 export const histories: Operation = {
   name: "histories",
+  isCore: true,
   routes: [
     {
       path: "/api/v1/histories",
@@ -25,11 +26,14 @@ export const histories: Operation = {
       path: "/api/v1/histories/:order",
       operationId: "getOrderedHistories",
       summary: "Get the most recent job history",
-      description: "The 10 newest finished runs, sorted by `order`. For debugging and monitoring.",
+      description:
+        "The 10 newest finished runs, sorted by `order`. A failed run has what it stored until then as `counts`, often 0. " +
+        "`pds history` and the console show outcomes and reasons.",
       parameters: {
         order: {
           description: "`asc` (oldest first) or `desc` (newest first).",
           schema: { type: "string", enum: orders },
+          example: "desc",
         },
       },
       responses: { 200: ok, 400: { description: "The order is neither `asc` nor `desc`." } },

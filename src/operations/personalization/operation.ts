@@ -5,6 +5,7 @@ import type { Operation } from "../operation.ts";
 /** The personalization of a SKU; three empty lists for an unknown SKU. */
 export const personalization: Operation = {
   name: "personalization",
+  isCore: true,
   routes: [
     {
       path: "/api/v1/products/pz/:sku",
@@ -17,6 +18,7 @@ export const personalization: Operation = {
         sku: {
           description: "Unique identifier of a product that supports personalization; matched exactly.",
           schema: { type: "string" },
+          example: "TM814935W",
         },
       },
       responses: {

@@ -26,6 +26,7 @@ export const personalizations: Operation = {
           in: "query",
           description: "A SKU; repeat the parameter for each: `?sku=A&sku=B`. Other parameters are ignored.",
           schema: { type: "array", items: { type: "string", minLength: 1 }, minItems: 1, maxItems: maxSkusPerRequest },
+          example: ["TM814935W", "TM814973W"],
         },
       },
       responses: {

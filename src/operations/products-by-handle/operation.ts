@@ -20,6 +20,7 @@ export const productsByHandle: Operation = {
         handle: {
           description: "The handle of the product, as in its URL on the storefront; matched exactly.",
           schema: { type: "string", minLength: 1, maxLength: maxHandleLength },
+          example: "olivewood-cheese-board",
         },
       },
       responses: {

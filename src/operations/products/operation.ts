@@ -10,6 +10,7 @@ import type { Operation, OperationContext } from "../operation.ts";
 /** The stored product document within `{product, shop, error}`. */
 export const products: Operation = {
   name: "product",
+  isCore: true,
   routes: [
     {
       path: "/api/v1/products/:id",
@@ -19,6 +20,7 @@ export const products: Operation = {
         id: {
           description: "The product identifier of the external storefront platform (digits).",
           schema: { type: "string", pattern: "^[1-9][0-9]*$", maxLength: 19 },
+          example: "6781273997312",
         },
       },
       responses: {
