@@ -116,86 +116,32 @@ describe("the next run", () => {
     expectDue(nextRun(plan, undefined, at("14:30"), at("10:30")), first("11:00"));
   });
 
-  const missedTimes: readonly (readonly [
-    about: string,
-    last: Run | undefined,
-    since: string,
-    now: string,
-    due: Readonly<Record<PlanOptions["missed"], string>>,
-  ])[] = [
-    [
-      "one time passed while the last run was under way, which has ended",
-      run("10:00", "11:30"),
-      "09:30",
-      "11:30",
-      { once: "11:00", skip: "12:00", all: "11:00" },
-    ],
-    [
-      "two times passed while the last run was under way, which has ended",
-      run("10:00", "12:30"),
-      "09:30",
-      "12:30",
-      { once: "12:00", skip: "13:00", all: "11:00" },
-    ],
-    [
-      "two times have passed while the last run is under way",
-      run("10:00"),
-      "09:30",
-      "12:30",
-      { once: "12:00", skip: "13:00", all: "11:00" },
-    ],
-    [
-      "the last run ended at the very instant of the next time",
-      run("10:00", "11:00"),
-      "09:30",
-      "11:00",
-      { once: "11:00", skip: "12:00", all: "11:00" },
-    ],
-    [
-      "the last run was abandoned long after",
-      run("10:00", "13:30", "abandoned"),
-      "09:30",
-      "13:30",
-      { once: "13:00", skip: "14:00", all: "11:00" },
-    ],
-    [
-      "nothing ran for some hours",
-      run("10:00", "10:01"),
-      "15:30",
-      "15:30",
-      { once: "15:00", skip: "16:00", all: "11:00" },
-    ],
-    [
-      "nothing ran, and it is again the time right now",
-      run("10:00", "10:01"),
-      "15:00",
-      "15:00",
-      { once: "15:00", skip: "16:00", all: "11:00" },
-    ],
-    [
-      "nothing ran, and the last run had ended late",
-      run("10:00", "11:20"),
-      "15:30",
-      "15:40",
-      { once: "15:00", skip: "16:00", all: "11:00" },
-    ],
-    [
-      "a time that was skipped was waited for since, and has come",
-      run("10:00", "10:01"),
-      "15:30",
-      "16:00",
-      { once: "16:00", skip: "16:00", all: "11:00" },
-    ],
-  ];
-  const cases = missedTimes.flatMap(([about, last, since, now, due]) =>
-    eachMissed.map((missed) => [missed, about, last, since, now, due[missed]] as const),
-  );
-  test.each(cases.map((each) => [...each] as [...typeof each]))(
-    "run %s: %s",
-    (missed, _about, last, since, now, due) => {
-      expectDue(nextRun(hourly({ missed }), last, at(since), at(now)), first(due));
-    },
-  );
+  /** What a row is about, the last run, since when, now, and what is due when missed times run once, and are skipped. */
+  const missedTimes = [
+    ["one time passed during the last run, now ended", run("10:00", "11:30"), "09:30", "11:30", "11:00", "12:00"],
+    ["two times passed during the last run, now ended", run("10:00", "12:30"), "09:30", "12:30", "12:00", "13:00"],
+    ["two times have passed while the last run is under way", run("10:00"), "09:30", "12:30", "12:00", "13:00"],
+    ["the last run ended at the instant of the next time", run("10:00", "11:00"), "09:30", "11:00", "11:00", "12:00"],
+    ["the last run was abandoned long after", run("10:00", "13:30", "abandoned"), "09:30", "13:30", "13:00", "14:00"],
+    ["nothing ran for some hours", run("10:00", "10:01"), "15:30", "15:30", "15:00", "16:00"],
+    ["nothing ran, and it is again the time right now", run("10:00", "10:01"), "15:00", "15:00", "15:00", "16:00"],
+    ["nothing ran, and the last run had ended late", run("10:00", "11:20"), "15:30", "15:40", "15:00", "16:00"],
+    ["a time that was skipped was waited for, and has come", run("10:00", "10:01"), "15:30", "16:00", "16:00", "16:00"],
+  ] as const;
+  const cases = missedTimes.flatMap(([about, last, since, now, once, skip]) => {
+    const due = { once, skip, all: "11:00" };
+    return eachMissed.map((missed): [typeof missed, string, Run, string, string, string] => [
+      missed,
+      about,
+      last,
+      since,
+      now,
+      due[missed],
+    ]);
+  });
+  test.each(cases)("run %s: %s", (missed, _about, last, since, now, due) => {
+    expectDue(nextRun(hourly({ missed }), last, at(since), at(now)), first(due));
+  });
 
   test.each([
     ["once", "2026-06-01T15:00:00.000Z"],
