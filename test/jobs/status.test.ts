@@ -371,75 +371,37 @@ describe.each([...enginesOf("postgres")])("on %s, pds history", async (engine) =
   };
   const scheduled_at = "2026-01-01T00:00:00.000Z";
   const lost = "its process sent no heartbeat until its lease expired";
+  const [reason, log] = ["two\n  lines", "first\nlast\n"];
+  const failed = { outcome: "failed", reason, log, counts: 7, attempt: 2, scheduled_at };
   await store.insert(
     run(1, 0.25, { job: "catalog-sync", counts: 0 }),
     run(2, 180, { brand: "A & b", counts: 12, scheduled_at }),
-    run(3, 3 * hour, {
-      outcome: "failed",
-      reason: "two\n  lines",
-      log: "first\nlast\n",
-      counts: 7,
-      attempt: 2,
-      scheduled_at,
-    }),
+    run(3, 3 * hour, failed),
     run(4, 3 * day, { outcome: "abandoned", reason: lost, counts: 0 }),
     underWay(60, { brand: "busy" }),
   );
 
   test("lists each run with its outcome, duration, and reason", async () => {
     const row = { job: feedJob, brand: "acme", outcome: "succeeded", reason: "" };
-    const rows = [
-      { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", duration: "0.3 s", counts: "0" },
-      { ...row, created_at: "2026-01-01T00:02:00Z", brand: "A & b", duration: "3 minutes", counts: "12" },
-      {
-        ...row,
-        created_at: "2026-01-01T00:03:00Z",
-        outcome: "failed",
-        duration: "3 hours",
-        counts: "7",
-        reason: "two lines",
-      },
-      {
-        ...row,
-        created_at: "2026-01-01T00:04:00Z",
-        outcome: "abandoned",
-        duration: "3 days",
-        counts: "0",
-        reason: lost,
-      },
-    ];
-    const numbered = rows.map((each, index) => ({ run: `${index + 1}`, ...each }));
+    const numbered = [
+      { ...row, job: "catalog-sync", duration: "0.3 s", counts: "0" },
+      { ...row, brand: "A & b", duration: "3 minutes", counts: "12" },
+      { ...row, outcome: "failed", duration: "3 hours", counts: "7", reason: "two lines" },
+      { ...row, outcome: "abandoned", duration: "3 days", counts: "0", reason: lost },
+    ].map((each, index) => ({ run: `${index + 1}`, created_at: `2026-01-01T00:0${index + 1}:00Z`, ...each }));
     expect(await tableOf(["history", "asc"], environment)).toEqual(numbered);
     expect(await tableOf(["history"], environment)).toEqual(numbered.toReversed());
   });
 
   test("prints all details with --json, in addition to the operation's fields", async () => {
-    const row = { job: feedJob, brand: "acme", outcome: "succeeded", attempt: 1, reason: null, log: null };
-    const histories = [
-      { ...row, created_at: "2026-01-01T00:01:00Z", job: "catalog-sync", seconds: 0.25, counts: 0, scheduled_at: null },
-      { ...row, created_at: "2026-01-01T00:02:00Z", brand: "A & b", seconds: 180, counts: 12, scheduled_at },
-      {
-        ...row,
-        created_at: "2026-01-01T00:03:00Z",
-        outcome: "failed",
-        seconds: 3 * hour,
-        counts: 7,
-        scheduled_at,
-        attempt: 2,
-        reason: "two\n  lines",
-        log: "first\nlast\n",
-      },
-      {
-        ...row,
-        created_at: "2026-01-01T00:04:00Z",
-        outcome: "abandoned",
-        seconds: 3 * day,
-        counts: 0,
-        scheduled_at: null,
-        reason: lost,
-      },
-    ];
-    const numbered = histories.map((each, index) => ({ run: index + 1, ...each }));
+    const succeeded = { outcome: "succeeded", attempt: 1, reason: null, log: null, scheduled_at: null };
+    const row = { job: feedJob, brand: "acme", ...succeeded };
+    const numbered = [
+      { ...row, job: "catalog-sync", seconds: 0.25, counts: 0 },
+      { ...row, brand: "A & b", seconds: 180, counts: 12, scheduled_at },
+      { ...row, ...failed, seconds: 3 * hour },
+      { ...row, outcome: "abandoned", seconds: 3 * day, counts: 0, reason: lost },
+    ].map((each, index) => ({ run: index + 1, created_at: `2026-01-01T00:0${index + 1}:00Z`, ...each }));
     expect(await jsonOf(["history", "asc"], environment)).toEqual({ histories: numbered });
     expect(await jsonOf(["history"], environment)).toEqual({ histories: numbered.toReversed() });
   });
