@@ -363,61 +363,40 @@ describe("an invalid setting stops the start", () => {
     expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}(:\\d+:\\d+)?: `));
   });
 
-  const catalog = "[jobs.catalog-import]\nsource = ['x']\n";
+  test.each([
+    ["a schedule in words", "schedule = 'every day'", "schedule: expected a cron expression"],
+    ["a schedule beyond the clock", "schedule = '0 24 * * *'", "schedule: expected"],
+    ["an empty schedule", "schedule = ''", "schedule: expected"],
+    ["a number for a schedule", "schedule = 5", "schedule: "],
+    ["a day that never comes", "schedule = '0 0 30 2 *'", "schedule: .+ never matches"],
+    ["an unknown time zone", "time_zone = 'Mars/Olympus'", 'time_zone: .+"Mars/Olympus"'],
+    ["an empty brand", "brand = ' '", "brand: expected"],
+    ["no time at all", "limit_seconds = 0", "limit_seconds: expected at least 1"],
+    ["part of a second", "limit_seconds = 1.5", "limit_seconds: expected a whole number"],
+    ["fewer than no retries", "retries = -1", "retries: expected at least 0"],
+    ["retries at once", "retry_seconds = 0", "retry_seconds: expected at least 1"],
+    ["data that is never fresh", "stale_seconds = 0", "stale_seconds: expected at least 1"],
+    ["another word for missed", "missed = 'never'", 'missed: expected "once" or "skip" or "all"'],
+  ])("%s of a job: the error has its line and path", async (_, line, complaint) => {
+    const path = await writeSettings(`[jobs.catalog-import]\nsource = ['x']\n${line}`);
+    expect(errorFor({ PDS_CONFIG: path })).toMatch(
+      new RegExp(`^${path}:\\d:\\d+: jobs.catalog-import.${complaint}.*$`),
+    );
+  });
+
   const feed = "[[jobs.personalization-import]]\nsource = 'x'\n";
   test.each([
     [
-      "a schedule in words",
-      `${catalog}schedule = 'every day'`,
-      "jobs.catalog-import.schedule: expected a cron expression",
-    ],
-    ["a schedule beyond the clock", `${catalog}schedule = '0 24 * * *'`, "jobs.catalog-import.schedule: expected"],
-    ["an empty schedule", `${catalog}schedule = ''`, "jobs.catalog-import.schedule: expected"],
-    ["a number for a schedule", `${catalog}schedule = 5`, "jobs.catalog-import.schedule: "],
-    ["a day that never comes", `${catalog}schedule = '0 0 30 2 *'`, "jobs.catalog-import.schedule: .+ never matches"],
-    ["an unknown time zone", `${catalog}time_zone = 'Mars/Olympus'`, 'jobs.catalog-import.time_zone: .+"Mars/Olympus"'],
-    ["an empty brand", `${catalog}brand = ' '`, "jobs.catalog-import.brand: expected"],
-    ["no time at all", `${catalog}limit_seconds = 0`, "jobs.catalog-import.limit_seconds: expected at least 1"],
-    ["part of a second", `${catalog}limit_seconds = 1.5`, "jobs.catalog-import.limit_seconds: expected a whole number"],
-    ["fewer than no retries", `${catalog}retries = -1`, "jobs.catalog-import.retries: expected at least 0"],
-    ["retries at once", `${catalog}retry_seconds = 0`, "jobs.catalog-import.retry_seconds: expected at least 1"],
-    [
-      "data that is never fresh",
-      `${catalog}stale_seconds = 0`,
-      "jobs.catalog-import.stale_seconds: expected at least 1",
-    ],
-    [
-      "another word for missed",
-      `${catalog}missed = 'never'`,
-      'jobs.catalog-import.missed: expected "once" or "skip" or "all"',
-    ],
-    [
       "an unknown key",
-      `${catalog}every = '1 h'`,
+      "[jobs.catalog-import]\nsource = ['x']\nevery = '1 h'",
       '"every" is not a setting of .jobs.catalog-import.; the settings are source, ',
     ],
-    [
-      "no days to keep",
-      "[jobs.history-retention]\nkeep_days = 0",
-      "jobs.history-retention.keep_days: expected at least 1",
-    ],
-    [
-      "an unknown key of a job without any",
-      "[jobs.catalog-sync]\nsource = 'x'",
-      '"source" is not a setting of .jobs.catalog-sync.; ',
-    ],
-    [
-      "several of a job that is one",
-      "[[jobs.catalog-import]]\nsource = ['x']",
-      "jobs.catalog-import: expected a table",
-    ],
+    ["no days", "[jobs.history-retention]\nkeep_days = 0", "jobs.history-retention.keep_days: expected at least 1"],
+    ["a key without any", "[jobs.catalog-sync]\nsource = 'x'", '"source" is not a setting of .jobs.catalog-sync.; '],
+    ["several of one", "[[jobs.catalog-import]]\nsource = ['x']", "jobs.catalog-import: expected a table"],
     ["a schedule of the second of two", `${feed}${feed}schedule = '* *'`, "jobs.personalization-import.1.schedule: "],
     ["two without a brand", feed + feed, 'jobs.personalization-import: "default" has two tables; '],
-    [
-      "two for one brand",
-      `brand = 'b'\n${feed}brand = 'b'\n${feed}`,
-      'jobs.personalization-import: "b" has two tables; ',
-    ],
+    ["two of a brand", `brand = 'b'\n${feed}brand = 'b'\n${feed}`, 'jobs.personalization-import: "b" has two tables; '],
   ])("%s of a job: the error has its line and path", async (_, text, complaint) => {
     const path = await writeSettings(text);
     expect(errorFor({ PDS_CONFIG: path })).toMatch(new RegExp(`^${path}:\\d:\\d+: ${complaint}.*$`));
