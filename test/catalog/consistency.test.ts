@@ -79,18 +79,17 @@ function editWhenRead(platform: StandIn, id: string) {
   return { origin, editAgain };
 }
 
+/** A service that reads each product from the store, without a way to the platform. */
+const startReader = (DATABASE_URL: string) =>
+  start({ DATABASE_URL, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
+
 const livePlatform = (options: Parameters<typeof startPlatform>[0]) => startPlatform({ now: Date.now, ...options });
 
 describe.each([...enginesOf("sqlite")])("on %s, two changes within one second of the platform's clock", (engine) => {
   test.concurrent("are both stored by catalog-sync, even when it reads the first one alone", async () => {
     const platform = livePlatform({ products: 3 });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
-    const service = await start({
-      DATABASE_URL: environment.DATABASE_URL,
-      SHOP_DOMAIN: shop,
-      MEMORY_MEGABYTES: "0",
-      VISIBLE: "all",
-    });
+    const service = await startReader(environment.DATABASE_URL);
     await run("catalog-sync", environment);
     const [id = ""] = idsOf(platform);
     platform.catalog.touch(id, titled("Listed"));
@@ -137,12 +136,7 @@ describe.each([...enginesOf("sqlite")])("on %s, two changes within one second of
   test.concurrent("are both stored by catalog-reconcile during the bulk operations", async () => {
     const platform = livePlatform({ products: 3, bulk: { createdMs: 0, runningMs: 500 } });
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
-    const service = await start({
-      DATABASE_URL: environment.DATABASE_URL,
-      SHOP_DOMAIN: shop,
-      MEMORY_MEGABYTES: "0",
-      VISIBLE: "all",
-    });
+    const service = await startReader(environment.DATABASE_URL);
     const [id = ""] = idsOf(platform);
     const { origin, editAgain } = editWhenRead(platform, id);
     const comparing = run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin });
