@@ -103,6 +103,7 @@ function standIn(...replies: Reply[]): StandIn {
 const empty = { pzlines: [], pzstyles: [], pzchoices: [] };
 const good = (body: object = { histories: [] }, headers: Record<string, string> = {}) =>
   new Response(toJson(body), { headers });
+const fine: Reply = () => good();
 const busy = (retryAfter?: string) =>
   new Response('{"detail":"The data store is unavailable. Try again later."}', {
     status: 503,
@@ -292,10 +293,7 @@ describe("identical calls at the same time", () => {
   });
 
   test("fail together, and are retried together", async () => {
-    await using server = standIn(
-      () => busy("0"),
-      () => good(),
-    );
+    await using server = standIn(() => busy("0"), fine);
     const client = createClient(server.url);
     const all = await Promise.all(Array.from({ length: 5 }, () => client.histories()));
     expect(all).toEqual(Array.from({ length: 5 }, () => ({ histories: [] })));
@@ -418,10 +416,7 @@ describe("an unavailable service", () => {
   });
 
   test("is retried after Retry-After, in seconds or as a date", async () => {
-    await using bySeconds = standIn(
-      () => busy("1"),
-      () => good(),
-    );
+    await using bySeconds = standIn(() => busy("1"), fine);
     let date = new Date();
     let retriedAtMs = 0;
     await using byDate = standIn(
@@ -457,10 +452,7 @@ describe("an unavailable service", () => {
   });
 
   test("is not retried if Retry-After exceeds the timeout", async () => {
-    await using server = standIn(
-      () => busy("2"),
-      () => good(),
-    );
+    await using server = standIn(() => busy("2"), fine);
     const error = await errorOf(createClient(server.url, { timeoutMs: 1900 }).histories());
     expect(error).toMatchObject({ code: "unavailable", retryAfterMs: 2000 });
     expect(server.requests).toHaveLength(1);
