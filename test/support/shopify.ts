@@ -2,7 +2,7 @@ import pino from "pino";
 import { toArray } from "../../packages/platform-stand-in/src/catalog/list.ts";
 import type { ProductRecord } from "../../packages/platform-stand-in/src/catalog/records.ts";
 import { defaultApp } from "../../packages/platform-stand-in/src/options.ts";
-import type { StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
+import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import type { PlatformProduct, SharedPoints } from "../../src/platforms/platform.ts";
 import { createClient, type RequestOptions, type SendRequest } from "../../src/platforms/shopify/client.ts";
 import type { OperationName } from "../../src/platforms/shopify/queries.ts";
@@ -78,4 +78,10 @@ export function identifiersOf(product: ProductRecord) {
     metafields: gids(toArray(product.metafields)),
     variants: toArray(product.variants).map(({ id, metafields }) => ({ id, metafields: gids(toArray(metafields)) })),
   };
+}
+
+/** A stand-in for one test, which stops at its end. */
+export function startOwn(options: StandInOptions) {
+  const platform = startStandIn(options);
+  return Object.assign(platform, { [Symbol.asyncDispose]: () => platform.stop() });
 }

@@ -14,7 +14,7 @@ import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts
 import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
 import { bulkQueries, type CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
-import { connect, createMemoryLog, failureOf, live, readFound, watch } from "../../support/shopify.ts";
+import { connect, createMemoryLog, failureOf, live, readFound, startOwn, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
 
 const platform = startStandIn({
@@ -48,10 +48,7 @@ describe("a bulk operation", () => {
   });
 
   test("without results has no URL", async () => {
-    await using empty = Object.assign(
-      startStandIn({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } }),
-      { [Symbol.asyncDispose]: () => empty.stop() },
-    );
+    await using empty = startOwn({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } });
     const { request } = connect(empty.graphqlUrl());
     const result = await run(request);
     expect(result).toEqual({ url: null, bytes: 0, objects: 0 });
@@ -80,23 +77,17 @@ describe("a bulk operation", () => {
     expect(error.message).toContain("ACCESS_DENIED");
   });
 
-  test("that someone else cancels is a BulkReadError", async () => {
+  test.each([
+    ["that someone else cancels", "cancel", "CANCELED"],
+    ["that expired", "expire", "EXPIRED"],
+  ] as const)("%s is a BulkReadError", async (_, end, status) => {
     faults.add({ kind: "bulkStuck" });
-    const canceling = watch(request, (operation) => {
-      if (operation === "BulkOperation") bulk.list()[0]?.cancel();
+    const ending = watch(request, (operation) => {
+      if (operation === "BulkOperation") bulk.list()[0]?.[end]();
     });
-    const error = await failureOf(run(canceling));
+    const error = await failureOf(run(ending));
     expect(error).toBeInstanceOf(BulkReadError);
-    expect(error.message).toContain("ended as CANCELED");
-  });
-
-  test("that expired is a BulkReadError", async () => {
-    const expiring = watch(request, (operation) => {
-      if (operation === "BulkOperation") bulk.list()[0]?.expire();
-    });
-    const error = await failureOf(run(expiring));
-    expect(error).toBeInstanceOf(BulkReadError);
-    expect(error.message).toContain("ended as EXPIRED");
+    expect(error.message).toContain(`ended as ${status}`);
   });
 
   test("that makes no progress is canceled, and the catalog can be read page by page", async () => {

@@ -12,7 +12,16 @@ import { type Failure, retryDelayMs, ShopifyError } from "../../../src/platforms
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
-import { connect, credentialsOf, failureOf, identifiersOf, live, readFound, watch } from "../../support/shopify.ts";
+import {
+  connect,
+  credentialsOf,
+  failureOf,
+  identifiersOf,
+  live,
+  readFound,
+  startOwn,
+  watch,
+} from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
 
 /** A cost budget that never throttles. */
@@ -49,6 +58,14 @@ function serve(answer: (request: Request, number: number) => Response | Promise<
 }
 
 const good = () => Response.json({ data: shopData });
+
+/** The error of a request for the shop, which is Shopify's. */
+async function refusalAt(url: string, ...credentials: [] | [ReturnType<typeof grantedToken>]): Promise<Error> {
+  const error = await failureOf(readShop(connect(url, ...credentials).request, live()));
+  expect(error).toBeInstanceOf(ShopifyError);
+  return error;
+}
+
 const levelsOf = (lines: readonly string[]) => lines.map((line): number => JSON.parse(line).level);
 const [debug, warn] = [20, 40];
 
@@ -164,12 +181,7 @@ describe("a temporary failure", () => {
   });
 
   test("is retried when the missing points are restored", async () => {
-    await using slow = Object.assign(
-      startStandIn({ products: 1, bucket: { maximumAvailable: 2000, restoreRate: 1000 } }),
-      {
-        [Symbol.asyncDispose]: () => slow.stop(),
-      },
-    );
+    await using slow = startOwn({ products: 1, bucket: { maximumAvailable: 2000, restoreRate: 1000 } });
     slow.faults.add({ kind: "throttled", available: 15 });
     const { request, lines } = connect(slow.graphqlUrl());
     const id = slow.catalog.idAt(0);
@@ -182,8 +194,7 @@ describe("a temporary failure", () => {
 
   test("is retried up to ten times", async () => {
     faults.add({ kind: "status", status: 500, count: 20 });
-    const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    const error = await refusalAt(platform.graphqlUrl());
     expect(error.message).toBe("Shopify request Shop failed: status 500");
     expect(counters.requests.get("Shop")).toBe(10);
   });
@@ -211,8 +222,7 @@ describe("a permanent failure", () => {
     ["423", answers(423), /status 423: the shop is locked/],
   ])("is reported at once, after one request: %s", async (_, fault, help) => {
     faults.add(fault);
-    const error = await failureOf(readShop(connect(platform.graphqlUrl()).request, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    const error = await refusalAt(platform.graphqlUrl());
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringMatching(help) });
     expect(counters.requests.get("Shop")).toBe(1);
   });
@@ -238,8 +248,7 @@ describe("a permanent failure", () => {
     ["plain text instead of a list of errors", { errors: "[API] This action requires something" }, "[API] This action"],
   ])("is reported at once, after one request: %s", async (_, body, help) => {
     using server = serve(() => Response.json(body));
-    const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    const error = await refusalAt(server.url);
     expect(error.message).toContain(help);
     expect(server.asked).toHaveLength(1);
   });
@@ -247,8 +256,7 @@ describe("a permanent failure", () => {
   test.each([301, 302, 303, 307, 308])("includes a redirect, which is not followed: %i", async (status) => {
     using elsewhere = serve(good);
     using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
-    const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    await refusalAt(server.url);
     expect(elsewhere.asked).toEqual([]);
     expect(server.asked).toHaveLength(1);
   });
@@ -260,8 +268,7 @@ describe("a permanent failure", () => {
     ["a text", "ok"],
   ])("includes a response without data: %s", async (_, body) => {
     using server = serve(() => Response.json(body));
-    const error = await failureOf(readShop(connect(server.url).request, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    await refusalAt(server.url);
     expect(server.asked).toHaveLength(10);
   });
 });
@@ -413,9 +420,7 @@ describe("an access token from client credentials", () => {
     ["an unknown app", 400, { error: "application_cannot_be_found" }],
   ])("fails at once for %s, naming the settings", async (_, status, body) => {
     using server = serve(() => Response.json(body, { status }));
-    const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
-    const error = await failureOf(readShop(request, live()));
-    expect(error).toBeInstanceOf(ShopifyError);
+    const error = await refusalAt(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
     expect(error.message).toMatch(/no access token granted.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
     expect(server.asked).toHaveLength(1);
     expect(counters.requests.size).toBe(0);
@@ -424,8 +429,7 @@ describe("an access token from client credentials", () => {
   test.each([301, 302, 307, 308])("is not requested from a redirect: %i", async (status) => {
     using elsewhere = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
     using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
-    const { request } = connect(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
-    expect(await failureOf(readShop(request, live()))).toBeInstanceOf(ShopifyError);
+    await refusalAt(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
     expect(elsewhere.asked).toEqual([]);
     expect(server.asked).toHaveLength(1);
   });
@@ -481,9 +485,7 @@ describe("a secret", () => {
 
 describe("the version of the API", () => {
   test("is logged once when it differs from the requested one", async () => {
-    await using later = Object.assign(startStandIn({ products: 1, bucket: plenty, versions: ["2027-01"] }), {
-      [Symbol.asyncDispose]: () => later.stop(),
-    });
+    await using later = startOwn({ products: 1, bucket: plenty, versions: ["2027-01"] });
     const { request, lines } = connect(later.graphqlUrl("2026-10"));
     for (let read = 0; read < 5; read++) await readShop(request, live());
     expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -519,8 +521,8 @@ describe("the cost budget", () => {
   /** The send time of the latest request. */
   const latest = Number.POSITIVE_INFINITY;
 
-  /** Takes points in the given order; `served` has the names of admitted requests. */
-  function createQueue() {
+  /** Takes points in the given order; `served` has the names of admitted requests, "first" if the budget is known. */
+  function createQueue(known?: ThrottleStatus) {
     const throttle = new Throttle(() => 0);
     const served: string[] = [];
     const take = (name: string, cost: number, priority: Priority = "live", signal = never) => {
@@ -530,43 +532,35 @@ describe("the cost budget", () => {
     };
     // Lets all settled promises run their callbacks.
     const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+    if (known !== undefined) {
+      take("first", 10);
+      throttle.settle(10, known, latest);
+    }
     return { throttle, served, take, settled };
   }
 
-  test("admits one request at a time while it is unknown", async () => {
+  test("admits one request at a time while it is unknown, also when the first one failed", async () => {
     const { throttle, served, take, settled } = createQueue();
-    for (const name of ["first", "second", "third"]) take(name, 100);
+    for (const name of ["first", "second", "third", "fourth"]) take(name, 100);
     await settled();
     expect(served).toEqual(["first"]);
-    throttle.settle(100, status(250), latest);
-    await settled();
-    expect(served).toEqual(["first", "second", "third"]);
-  });
-
-  test("admits the next request when the first one failed", async () => {
-    const { throttle, served, take, settled } = createQueue();
-    for (const name of ["first", "second", "third"]) take(name, 100);
     throttle.settle(100, undefined, latest);
     await settled();
     expect(served).toEqual(["first", "second"]);
-    throttle.settle(100, undefined, latest);
+    throttle.settle(100, status(250), latest);
     await settled();
-    expect(served).toEqual(["first", "second", "third"]);
+    expect(served).toEqual(["first", "second", "third", "fourth"]);
   });
 
   test("counts requests in flight", async () => {
-    const { throttle, served, take, settled } = createQueue();
-    take("first", 10);
-    throttle.settle(10, status(250), latest);
+    const { served, take, settled } = createQueue(status(250));
     for (const name of ["a", "b", "c", "d"]) take(name, 100);
     await settled();
     expect(served).toEqual(["first", "a", "b"]);
   });
 
   test("serves live requests first", async () => {
-    const { throttle, served, take, settled } = createQueue();
-    take("first", 10);
-    throttle.settle(10, status(0), latest);
+    const { throttle, served, take, settled } = createQueue(status(0));
     for (const name of ["s1", "s2"]) take(name, 100, "sync");
     for (const name of ["l1", "l2"]) take(name, 100);
     take("last", 0);
@@ -586,9 +580,7 @@ describe("the cost budget", () => {
   ])(
     "keeps a reserve for live requests: with %i of %i points, sync continues: %p",
     async (available, maximum, goes) => {
-      const { throttle, served, take, settled } = createQueue();
-      take("first", 10);
-      throttle.settle(10, status(available, maximum), latest);
+      const { served, take, settled } = createQueue(status(available, maximum));
       take("sync", 100, "sync");
       await settled();
       expect(served.includes("sync")).toBe(goes);
@@ -599,9 +591,7 @@ describe("the cost budget", () => {
   );
 
   test("frees the points of an aborted request", async () => {
-    const { throttle, served, take, settled } = createQueue();
-    take("first", 10);
-    throttle.settle(10, status(200), latest);
+    const { served, take, settled } = createQueue(status(200));
     const controller = new AbortController();
     const dear = take("dear", 900, "live", controller.signal);
     take("cheap", 150);
@@ -688,17 +678,14 @@ describe("the cost budget", () => {
   });
 
   test("of the smallest plan serves sixty concurrent reads without throttling", async () => {
-    await using small = Object.assign(
-      startStandIn({
-        products: 60,
-        variants: 1,
-        images: 0,
-        metafields: 0,
-        variantMetafields: 0,
-        bucket: { maximumAvailable: 700, restoreRate: 100 },
-      }),
-      { [Symbol.asyncDispose]: () => small.stop() },
-    );
+    await using small = startOwn({
+      products: 60,
+      variants: 1,
+      images: 0,
+      metafields: 0,
+      variantMetafields: 0,
+      bucket: { maximumAvailable: 700, restoreRate: 100 },
+    });
     const { request, lines } = connect(small.graphqlUrl());
     const ids = small.catalog.ids(0, 60);
     const read = await Promise.all(ids.map((id) => readFound(request, BigInt(id), live())));
