@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -14,19 +14,13 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
+import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
 // A job that has never succeeded runs when the service starts. Tests that mostly wait run concurrently.
 const folder = await temporaryFolder();
 
-/** Takes every request and never answers. */
-const silence = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  idleTimeout: 0,
-  fetch: () => new Promise<Response>(() => {}),
-});
-afterAll(() => silence.stop(true));
+const silence = startSilence();
 
 const [products = "", manyProducts = ""] = await writeFiles(folder, {
   "products.ndjson": `${toJson(toProduct(1))}\n`,

@@ -20,6 +20,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { createPostgres, createPostgresDatabase } from "../support/postgres.ts";
+import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
 // Real services on real stores in real time. The tests mostly wait, so they run concurrently.
@@ -34,14 +35,7 @@ const brand = "acme";
 const everySecond = 'schedule = "* * * * * *"';
 const shortLease = "lease_seconds = 4";
 
-/** Accepts requests and never responds, so that clients hang. */
-const silence = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  idleTimeout: 0,
-  fetch: () => new Promise<Response>(() => {}),
-});
-afterAll(() => silence.stop(true));
+const silence = startSilence();
 const hangingPlatform = `
   shopify_access_token = "token"
   shopify_api_url = "${silence.url.origin}"`;

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { pauseJob } from "../../src/database/job-pause.ts";
 import { claimRun } from "../../src/database/lease.ts";
@@ -13,18 +13,12 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
+import { startSilence } from "../support/silence.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 // Operators cancel runs and pause jobs; every process of the store follows.
 
-/** Takes every request and never answers, so that an import hangs. */
-const silence = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  idleTimeout: 0,
-  fetch: () => new Promise<Response>(() => {}),
-});
-afterAll(() => silence.stop(true));
+const silence = startSilence();
 
 const folder = await temporaryFolder();
 const hanging = (brand: string) => `
