@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { jsonOf } from "../support/command-output.ts";
 import {
   connectTo,
   createMigratedStore,
@@ -38,11 +39,7 @@ const [connected = "", off = "", cron = ""] = await writeFiles(folder, {
     stale_seconds = 60`,
 });
 const shop: Environment = { SHOP_DOMAIN: "shop.example", SHOPIFY_ACCESS_TOKEN: "shpat_none" };
-const jsonOf = async (args: string[], environment: Environment) => {
-  const { stdout, stderr, code } = await pds([...args, "--json"], { ...shop, ...environment });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return JSON.parse(stdout);
-};
+const jsonOfShop = (args: string[], environment: Environment) => jsonOf(args, { ...shop, ...environment });
 
 describe("pds config", () => {
   const schedulesIn = async (PDS_CONFIG: string) => {
@@ -68,7 +65,7 @@ describe("pds config", () => {
   });
 
   test("prints them as JSON with the other options", async () => {
-    expect((await jsonOf(["config"], { PDS_CONFIG: connected })).jobs).toMatchObject({
+    expect((await jsonOfShop(["config"], { PDS_CONFIG: connected })).jobs).toMatchObject({
       "catalog-reconcile": { schedule: "17,47 * * * *", time_zone: "UTC" },
       "catalog-sync": { schedule: "*/5 * * * *", time_zone: "UTC" },
     });
@@ -119,7 +116,7 @@ describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide sa
     await succeed("catalog-reconcile", 49 * 3600, false);
     await succeed("catalog-sync", 900, false);
     const begunMs = Date.now();
-    const listed = await jsonOf(["jobs"], { ...environment, PDS_CONFIG: connected });
+    const listed = await jsonOfShop(["jobs"], { ...environment, PDS_CONFIG: connected });
     expect(listed).toMatchObject([
       { job: "catalog-reconcile", schedule: "17,47 * * * *", isStale: true },
       { job: "catalog-sync", schedule: "*/5 * * * *", isStale: true },
@@ -144,7 +141,7 @@ describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide sa
     await until("other schedules have run twice", async () => (await scheduledRuns("history-retention")) > 1);
     expect(await scheduledRuns("catalog-sync")).toBe(0);
     expect(await scheduledRuns("catalog-reconcile")).toBe(0);
-    expect(await jsonOf(["jobs"], { ...environment, PDS_CONFIG: off })).toMatchObject([
+    expect(await jsonOfShop(["jobs"], { ...environment, PDS_CONFIG: off })).toMatchObject([
       { job: "catalog-reconcile", schedule: null, next: null, isStale: false },
       { job: "catalog-sync", schedule: null, next: null, isStale: false },
       { job: "history-retention" },

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { dataOf, jsonOf } from "../support/command-output.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import {
   createMigratedStore,
@@ -30,16 +31,6 @@ const newStore = async (): Promise<Environment> => ({
   DATABASE_URL: await createMigratedStore("sqlite"),
   BRAND: "acme",
 });
-
-/** Runs a command that shall succeed without a message. @returns its data */
-async function dataOf(args: readonly string[], environment: Environment = {}, cwd?: string): Promise<string> {
-  const { code, stdout, stderr } = await pds(args, environment, cwd);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout;
-}
-
-const jsonOf = async (args: readonly string[], environment?: Environment, cwd?: string) =>
-  JSON.parse(await dataOf([...args, "--json"], environment, cwd));
 
 interface Histories {
   readonly histories: readonly { brand: string; counts: number; created_at: string }[];

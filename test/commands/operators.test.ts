@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { dataOf, jsonOf } from "../support/command-output.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -8,7 +9,6 @@ import {
   createMigratedStore,
   createStore,
   type Engine,
-  type Environment,
   enginesOf,
   main,
   pds,
@@ -22,15 +22,6 @@ import { until, untilEqual } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 const feed = await writeFeed(folder, "feed");
-
-async function dataOf(args: readonly string[], environment: Environment = {}, cwd?: string): Promise<string> {
-  const { code, stdout, stderr } = await pds(args, environment, cwd);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout;
-}
-
-const jsonOf = async (args: readonly string[], environment: Environment) =>
-  JSON.parse(await dataOf([...args, "--json"], environment));
 
 /** A store in which three imports succeeded, and then one failed. */
 async function createUsedStore(engine: Engine) {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { readConfig } from "../../src/config/index.ts";
 import { formatSetting, listSecrets } from "../../src/config/printing.ts";
 import { ServiceError } from "../../src/errors.ts";
+import { jsonOf } from "../support/command-output.ts";
 import { type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";
@@ -27,11 +28,7 @@ async function writeBytes(bytes: number[]): Promise<string> {
   return path;
 }
 
-async function showConfig(environment: Environment = {}, cwd?: string): Promise<Shown> {
-  const { code, stdout, stderr } = await pds(["config", "--json"], environment, cwd);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return JSON.parse(stdout);
-}
+const showConfig = (environment?: Environment, cwd?: string): Promise<Shown> => jsonOf(["config"], environment, cwd);
 
 const settingOf = ({ settings }: Shown, name: string) => settings.find(({ setting }) => setting === name);
 

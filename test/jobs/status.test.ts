@@ -3,6 +3,7 @@ import type { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { dataOf, jsonOf } from "../support/command-output.ts";
 import { writeFeed } from "../support/feed.ts";
 import {
   createStore,
@@ -98,16 +99,6 @@ const feedTable = (brand: string, ...options: readonly string[]) =>
     `brand = ${JSON.stringify(brand)}`,
     ...options,
   ].join("\n");
-
-/** Runs a command that shall succeed without a message. @returns its data */
-async function dataOf(args: readonly string[], environment: Environment): Promise<string> {
-  const { code, stdout, stderr } = await pds(args, environment);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout;
-}
-
-const jsonOf = async (args: readonly string[], environment: Environment) =>
-  JSON.parse(await dataOf([...args, "--json"], environment));
 
 /** The cells of a printed table, below the names of their columns. */
 async function tableOf(args: readonly string[], environment: Environment): Promise<Record<string, string>[]> {
