@@ -55,6 +55,9 @@ function run(scheduledAt: string, finishedAt?: string, outcome: Ended = "succeed
   };
 }
 
+/** The run of 10:00, which failed. */
+const failedAt = (time: string, attempt = 1) => run("10:00", time, "failed", attempt);
+
 const first = (time: string): DueRun => ({ at: at(time), scheduledAt: at(time), attempt: 1 });
 const readable = ({ at, scheduledAt, attempt }: DueRun) =>
   `attempt ${attempt} of ${toText(scheduledAt)} at ${toText(at)}`;
@@ -209,47 +212,29 @@ describe("a retry", () => {
   });
 
   test.each([
-    ["is due some time after a failure", plan, run("10:00", "10:01", "failed"), "10:02", again("10:06", 2)],
-    [
-      "is due some time after a run was abandoned",
-      plan,
-      run("10:00", "10:31", "abandoned"),
-      "10:32",
-      again("10:36", 2),
-    ],
-    ["stays due", plan, run("10:00", "10:01", "failed"), "10:59:59.999", again("10:06", 2)],
-    ["is for the same time once more", plan, run("10:00", "10:07", "failed", 2), "10:08", again("10:12", 3)],
+    ["is due some time after a failure", plan, failedAt("10:01"), "10:02", again("10:06", 2)],
+    ["is due some time after an abandoned run", plan, run("10:00", "10:31", "abandoned"), "10:32", again("10:36", 2)],
+    ["stays due", plan, failedAt("10:01"), "10:59:59.999", again("10:06", 2)],
+    ["is for the same time once more", plan, failedAt("10:07", 2), "10:08", again("10:12", 3)],
     [
       "may come as late as right before the next time",
       plan,
-      run("10:00", "10:54:59.999", "failed"),
+      failedAt("10:54:59.999"),
       "10:55",
       again("10:59:59.999", 2),
     ],
-    ["comes no more when they are used up", plan, run("10:00", "10:13", "failed", 3), "10:14", first("11:00")],
-    ["comes not when there are to be none", hourly(), run("10:00", "10:01", "failed"), "10:02", first("11:00")],
-    [
-      "comes once when one is allowed",
-      hourly({ retries: 1 }),
-      run("10:00", "10:01", "failed"),
-      "10:02",
-      again("10:02", 2),
-    ],
-    ["comes no more then", hourly({ retries: 1 }), run("10:00", "10:03", "failed", 2), "10:04", first("11:00")],
+    ["comes no more when they are used up", plan, failedAt("10:13", 3), "10:14", first("11:00")],
+    ["comes not when there are to be none", hourly(), failedAt("10:01"), "10:02", first("11:00")],
+    ["comes once when one is allowed", hourly({ retries: 1 }), failedAt("10:01"), "10:02", again("10:02", 2)],
+    ["comes no more then", hourly({ retries: 1 }), failedAt("10:03", 2), "10:04", first("11:00")],
     ["comes not after a success", plan, run("10:00", "10:01"), "10:02", first("11:00")],
     ["comes not after a retry that succeeded", plan, run("10:00", "10:07", "succeeded", 2), "10:08", first("11:00")],
     ["comes not while a run is under way", plan, run("10:00"), "10:30", first("11:00")],
     ["comes not while a retry is under way", plan, { ...run("10:00"), attempt: 2 }, "10:30", first("11:00")],
-    ["gives way to a time of the same instant", plan, run("10:00", "10:55", "failed"), "10:56", first("11:00")],
-    ["gives way to a time before it", plan, run("10:00", "10:58", "failed"), "10:59", first("11:00")],
-    ["gives way to a time that is due", plan, run("10:00", "10:01", "failed"), "11:00", first("11:00")],
-    [
-      "gives way to a time that was due before the run failed",
-      plan,
-      run("10:00", "11:20", "failed"),
-      "11:21",
-      first("11:00"),
-    ],
+    ["gives way to a time of the same instant", plan, failedAt("10:55"), "10:56", first("11:00")],
+    ["gives way to a time before it", plan, failedAt("10:58"), "10:59", first("11:00")],
+    ["gives way to a time that is due", plan, failedAt("10:01"), "11:00", first("11:00")],
+    ["gives way to a time that was due before the run failed", plan, failedAt("11:20"), "11:21", first("11:00")],
   ] as const)("%s", (_about, given, last, now, due) => {
     expectDue(nextRun(given, last, at("09:30"), at(now)), due);
   });
@@ -259,12 +244,12 @@ describe("a retry", () => {
     ["all", "11:00"],
   ] as const)("gives way to times that were missed, which run %s", (missed, due) => {
     const given = hourly({ retries: 2, retry_seconds: 300, missed });
-    expectDue(nextRun(given, run("10:00", "10:01", "failed"), at("12:10"), at("12:10")), first(due));
+    expectDue(nextRun(given, failedAt("10:01"), at("12:10"), at("12:10")), first(due));
   });
 
   test.each(eachMissed)("does not move the next scheduled time, with missed times that run %s", (missed) => {
     const given = hourly({ retries: 2, retry_seconds: 300, missed });
-    expectDue(nextRun(given, run("10:00", "10:01", "failed"), at("09:30"), at("10:02")), again("10:06", 2));
+    expectDue(nextRun(given, failedAt("10:01"), at("09:30"), at("10:02")), again("10:06", 2));
     expectDue(nextRun(given, run("10:00", "10:07", "succeeded", 2), at("09:30"), at("10:08")), first("11:00"));
     expectDue(nextRun(given, run("11:00", "11:01", "failed"), at("09:30"), at("11:02")), again("11:06", 2, "11:00"));
   });
