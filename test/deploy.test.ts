@@ -7,7 +7,7 @@ import { readConfig } from "../src/config/index.ts";
 import { listSettingsWithoutEffect } from "../src/config/without-effect.ts";
 import { sha256 } from "../src/model/operator.ts";
 import { copyComposeFiles } from "./support/compose.ts";
-import { root, temporaryFolder } from "./support/pds.ts";
+import { root, temporaryFolder, writeFiles } from "./support/pds.ts";
 
 // The files of the folder "deploy", as far as they can be checked without containers.
 
@@ -15,6 +15,20 @@ interface Service {
   readonly image: string;
   readonly volumes: readonly string[];
   readonly networks?: { readonly default: { readonly ipv4_address: string } };
+}
+
+/** The parts of a manifest of Kubernetes that the test reads. */
+interface Deployment {
+  readonly spec: {
+    readonly selector: unknown;
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly containers: readonly { readonly image: string }[];
+        readonly volumes: readonly unknown[];
+      };
+    };
+  };
 }
 
 interface Compose {
@@ -118,6 +132,22 @@ test("the shops have a target with their name as label", () => {
   const shops = Object.keys(services).filter((name) => !["prometheus", "grafana"].includes(name));
   expect(targetsOf("shops")).toEqual(shops.map((shop) => ({ targets: [`${shop}:3001`], labels: { shop } })));
   for (const shop of shops) expect(read("shops", shop, "pds.toml")).toContain(`\nadmin_hosts = "${shop}"\n`);
+});
+
+test("the objects of Kubernetes run this version, belong together, and have valid settings", async () => {
+  const [settings, deployment, service] = YAML.parse(
+    readFileSync(join(root, "deploy", "kubernetes.yaml"), "utf8"),
+  ) as unknown as [{ metadata: { name: string }; data: Record<string, string> }, Deployment, Deployment];
+  const { metadata, spec } = deployment.spec.template;
+  expect(deployment.spec.selector).toEqual({ matchLabels: metadata.labels });
+  expect(service.spec.selector).toEqual(metadata.labels);
+  expect(spec.containers.map(({ image }) => image)).toEqual([
+    `registry.example/${packageJson.name}:${packageJson.version}`,
+  ]);
+  expect(spec.volumes).toContainEqual({ name: "settings", configMap: { name: settings.metadata.name } });
+  const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), settings.data);
+  const secrets = { DATABASE_URL: "postgres://pds@postgres/pds", ADMIN_TOKEN: "only-for-this-test", SHOPIFY_ACCESS_TOKEN: "0" };
+  expect(listSettingsWithoutEffect(readConfig({ PDS_CONFIG, ...secrets }))).toEqual([]);
 });
 
 test("prepare creates the secrets once, which only the owner reaches, and lets Prometheus read", async () => {
