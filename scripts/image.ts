@@ -1,20 +1,12 @@
 import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
 import { $ } from "bun";
-import packageJson from "../package.json" with { type: "json" };
 
-// Builds the image of the container for this machine's processor: the executable, the C library,
-// and nothing else. Distroless images would bring certificates and time zones, which the runtime has
-// itself, and a registry to trust. With --files, only collects its files, in dist/image.
+// Collects the files of the container's image in dist/image, for the Containerfile: the executable, the C
+// library of this machine, and nothing else. Distroless images would bring certificates and time zones,
+// which the runtime has itself.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const context = join(root, "dist", "image");
-const { values } = parseArgs({
-  options: {
-    tag: { type: "string", default: `product-data-service:${packageJson.version}` },
-    files: { type: "boolean", default: false },
-  },
-});
 
 /** Files that the C library and the service read. */
 const textFiles: Readonly<Record<string, string>> = {
@@ -49,8 +41,3 @@ for (const name of ["proc", "sys", "dev", "tmp", "var/lib"]) {
 }
 // Whatever the umask is here.
 await $`chmod -R u=rwX,go=rX ${context}`;
-if (!values.files) {
-  await $`buildah build --format=docker --isolation=chroot --file=Containerfile --tag=${values.tag} ${context}`.cwd(
-    root,
-  );
-}
