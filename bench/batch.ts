@@ -9,7 +9,7 @@ import { runCommand } from "./support/service.ts";
 import { interval, median } from "./support/statistics.ts";
 
 // Measures how much CPU responses take with the personalization of 50 SKUs, compared with one SKU, and
-// forms, compared with personalizations of the same size: `npm run bench:batch -- [ROUNDS]`.
+// forms, compared with personalizations of the same size: `npm run bench -- batch [ROUNDS]`.
 const rounds = Number(process.argv[2] ?? 15);
 const seconds = 1;
 const skus = 10_000;

@@ -15,7 +15,7 @@ import { command, ready, runCommand, settings } from "./support/service.ts";
 import { median } from "./support/statistics.ts";
 
 // Measures how fast reads that are not cached are with more connections to PostgreSQL, and how much
-// the idle connections of many replicas cost there: `npm run bench:connections -- [ROUNDS]`.
+// the idle connections of many replicas cost there: `npm run bench -- connections [ROUNDS]`.
 const rounds = Number(process.argv[2] ?? 15);
 const skus = 10_000;
 /** Of `DATABASE_CONNECTIONS`: with one, two, and three connections for requests. */

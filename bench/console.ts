@@ -8,7 +8,7 @@ import { writeRuns } from "./support/runs.ts";
 import { runCommand, withService } from "./support/service.ts";
 import { median } from "./support/statistics.ts";
 
-// Measures the console with large stores: `npm run bench:console -- [SKUS] [PRODUCTS] [RUNS]`.
+// Measures the console with large stores: `npm run bench -- console [SKUS] [PRODUCTS] [RUNS]`.
 const [skus = 1_000_000, products = 100_000, runs = 1_000_000] = process.argv.slice(2).map(Number);
 
 const adjectives =

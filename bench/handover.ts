@@ -7,7 +7,7 @@ import { print } from "./support/print.ts";
 import { startService, stopProcess } from "./support/service.ts";
 
 // Counts the requests that fail while the serving processes are replaced, for this service and for
-// the reloads of nginx and HAProxy: `npm run bench:handover -- [HANDOVERS]`.
+// the reloads of nginx and HAProxy: `npm run bench -- handover [HANDOVERS]`.
 const handovers = Number(process.argv[2] ?? 20);
 const newClients = 16;
 const keptClients = 8;

@@ -13,7 +13,7 @@ import { type CommandResult, runCommand, withService } from "./support/service.t
 import { compareMedians, interval, median, percentile } from "./support/statistics.ts";
 
 // Compares imports of personalization with the engines' own loaders, which write each row into
-// indexed tables, in one run: `npm run bench:import -- [SKUS] [--rounds N] [--no-reads]`. With rounds,
+// indexed tables, in one run: `npm run bench -- import [SKUS] [--rounds N] [--no-reads]`. With rounds,
 // loaders and imports into empty stores take turns.
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

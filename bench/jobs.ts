@@ -10,7 +10,7 @@ import { runCommand, withService } from "./support/service.ts";
 import { compareMedians, median, percentile } from "./support/statistics.ts";
 
 // Measures the history operation with a million runs, and reads beside a job that hangs:
-// `npm run bench:jobs -- [RUNS]`.
+// `npm run bench -- jobs [RUNS]`.
 const manyRuns = Number(process.argv[2] ?? 1_000_000);
 const fewRuns = 1000;
 

@@ -7,7 +7,7 @@ import { runCommand, withService } from "./support/service.ts";
 import { median } from "./support/statistics.ts";
 
 // Measures the jobs and lookups against the platform stand-in:
-// `npm run bench:platform -- points|reconcile|changes|walk [SIZE]`.
+// `npm run bench -- platform points|reconcile|changes|walk [SIZE]`.
 
 interface Bench {
   readonly platform: StandIn;
@@ -177,7 +177,7 @@ const benches: Record<string, () => Promise<void>> = {
 const bench = benches[name];
 if (bench === undefined) {
   process.stderr.write(
-    `Usage: npm run bench:platform -- NAME [SIZE], where NAME is one of ${Object.keys(benches).join(", ")}\n`,
+    `Usage: npm run bench -- platform NAME [SIZE], where NAME is one of ${Object.keys(benches).join(", ")}\n`,
   );
   process.exitCode = 2;
 } else await bench();

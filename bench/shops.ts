@@ -8,7 +8,7 @@ import { type RunningService, runCommand, startService, stopProcess } from "./su
 import { interval, median } from "./support/statistics.ts";
 
 // Measures how much a storm of requests on one shop slows down the other nine shops of a machine:
-// `npm run bench:shops -- [ROUNDS] [CPUS]`, as root on Linux. With CPUS, each service gets at most as
+// `npm run bench -- shops [ROUNDS] [CPUS]`, as root on Linux. With CPUS, each service gets at most as
 // many, like `cpus` of Compose and `CPUQuota` of systemd.
 //
 // Clients are on other machines in reality. Here, that of the storm gets only CPU that nobody else

@@ -6,7 +6,7 @@ import { main } from "./support/service.ts";
 import { percentile } from "./support/statistics.ts";
 
 // Measures a start, from the creation of the process to the first 200 response, on a store with the
-// sample brand: `npm run bench:start -- [STARTS] [PROGRAM…]`. The programs, such as another
+// sample brand: `npm run bench -- start [STARTS] [PROGRAM…]`. The programs, such as another
 // version's `src/main.ts` or `dist/pds`, start in turn with those of this folder.
 const [startsText = "20", ...others] = process.argv.slice(2);
 const starts = Number(startsText);

@@ -6,7 +6,7 @@ import { checkPackages } from "./packages.ts";
 // lock file, packages.
 $.cwd(Bun.fileURLToPath(new URL("..", import.meta.url)));
 
-const lockFiles = ["package-lock.json", "bench/peers/package-lock.json", "site/package-lock.json"];
+const lockFiles = ["package-lock.json", "bench/peers/package-lock.json", "scripts/site/package-lock.json"];
 
 const checks: Record<string, () => Promise<boolean>> = {
   types: async () => (await $`node_modules/.bin/tsc`.nothrow()).exitCode === 0,

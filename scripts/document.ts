@@ -5,7 +5,6 @@ import { personalizationOptions, planOptions, presentationOptions } from "../src
 import { purgeOptions } from "../src/config/purge.ts";
 import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
 import { rawRequests } from "../test/support/raw-requests.ts";
-import { describeThirdParty } from "./licenses.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
@@ -206,7 +205,6 @@ const parts = [
   { file: "docs/reference/malformed-requests.md", name: "raw requests", text: async () => describeRawRequests() },
   { file: "docs/reference/metrics.md", name: "metrics", text: describeMetrics },
   { file: "docs/reference/log-events.md", name: "log events", text: describeLogEvents },
-  { file: "THIRD_PARTY.md", name: "packages", text: () => describeThirdParty(root) },
 ];
 
 for (const { file, name, text } of parts) {

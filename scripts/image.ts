@@ -1,6 +1,7 @@
 import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { $ } from "bun";
+import { describeThirdParty } from "./licenses.ts";
 
 // Collects the files of the container's image in dist/image, for the Containerfile: the executable, the C
 // library of this machine, and nothing else. Distroless images would bring certificates and time zones,
@@ -33,7 +34,8 @@ for (const line of (await $`ldd ${executable}`.text()).split("\n")) {
   if (path !== "") await add(path, path);
 }
 for (const [name, text] of Object.entries(textFiles)) await Bun.write(join(context, "root", name), text);
-for (const name of ["LICENSE", "THIRD_PARTY.md"]) await add(join(root, name), `usr/share/doc/pds/${name}`);
+await add(join(root, "LICENSE"), "usr/share/doc/pds/LICENSE");
+await Bun.write(join(context, "root/usr/share/doc/pds/THIRD_PARTY.md"), await describeThirdParty(root));
 await add("/usr/share/doc/libc6/copyright", "usr/share/doc/libc6/copyright");
 // Where a container gets its file systems and its names.
 for (const name of ["proc", "sys", "dev", "tmp", "var/lib"]) {

@@ -50,9 +50,19 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   return { name, version, license, text: texts.map((text) => text.trim()).join("\n\n") };
 }
 
-/** The generated part of `THIRD_PARTY.md`. */
+const introduction = `# Third-party software
+
+Software of others in the executable, the client, and the widget, with its licenses. Pass this file on
+with the executable.
+
+The executable also contains the runtime: [Bun](https://bun.com), under the MIT license. Bun links
+JavaScriptCore, tinycc, and other libraries, some of them under the LGPL; its
+[license page](https://bun.com/docs/project/license) lists them, and says how to link them again.
+`;
+
+/** @returns the text of `THIRD_PARTY.md`, which everything that has the executable has, too */
 export async function describeThirdParty(root: string): Promise<string> {
-  const sections: string[] = [];
+  const sections = [introduction];
   const texts = new Map<string, { readonly text: string; readonly names: string[] }>();
   for (const bundle of Object.keys(bundles) as (keyof typeof bundles)[]) {
     const packages = await listBundledPackages(root, bundle);
@@ -71,3 +81,9 @@ export async function describeThirdParty(root: string): Promise<string> {
 }
 
 const toCodeBlock = (text: string) => `\`\`\`\`text\n${text.replace(/[ \t]+$/gm, "")}\n\`\`\`\`\n`;
+
+// npm run build -- licenses
+if (import.meta.main) {
+  const root = Bun.fileURLToPath(new URL("..", import.meta.url));
+  await Bun.write(join(root, "dist", "THIRD_PARTY.md"), await describeThirdParty(root));
+}

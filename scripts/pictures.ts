@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium } from "../test/support/chromium.ts";
 import { Operator, tokenLines } from "../test/support/operator.ts";
 
-// Takes the screenshots for the documentation from a service with the sample: `npm run pictures`.
+// Takes the screenshots for the documentation from a service with the sample: `npm run document -- pictures`.
 // Look at them before you commit them.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const images = join(root, "docs", "images");

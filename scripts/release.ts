@@ -2,6 +2,7 @@ import { chmod, copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { $ } from "bun";
+import { describeThirdParty } from "./licenses.ts";
 import { publishedPackages } from "./packages.ts";
 import { listComponents } from "./release/components.ts";
 import { buildDebianPackage, debianArchitectures } from "./release/debian-package.ts";
@@ -73,8 +74,8 @@ async function print(...command: string[]): Promise<string> {
 /** Writes what every archive has beside the executable. */
 async function writeCommonFiles(folder: string): Promise<void> {
   await mkdir(join(folder, "completions"), { recursive: true });
-  for (const name of ["LICENSE", "THIRD_PARTY.md", "CHANGELOG.md"])
-    await copyFile(join(root, name), join(folder, name));
+  for (const name of ["LICENSE", "CHANGELOG.md"]) await copyFile(join(root, name), join(folder, name));
+  await Bun.write(join(folder, "THIRD_PARTY.md"), await describeThirdParty(root));
   const shells = { bash: "pds.bash", zsh: "_pds", fish: "pds.fish" };
   for (const [shell, name] of Object.entries(shells)) {
     await Bun.write(join(folder, "completions", name), await print("completions", shell));

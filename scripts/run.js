@@ -10,6 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bun = join(root, "node_modules", "bun", "bin", "bun.exe");
 const installLock = join(root, ".installing");
 
+/** The scripts of package.json, and parts of them that have a name of their own. */
 const tasks = {
   start: { args: ["src/main.ts", "serve"] },
   pds: { args: ["src/main.ts"] },
@@ -22,29 +23,30 @@ const tasks = {
   },
   test: { development: true, args: ["test/run.ts"] },
   "test:faults": { development: true, args: ["test/run.ts", "--campaigns"] },
-  proof: {
+  "test:faults proof": {
     development: true,
     args: ["test/run.ts", "--campaigns", "proof"],
     env: { PROOF_REPORT: "bench/proof.html" },
   },
   platform: { development: true, args: ["packages/platform-stand-in/src/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
-  pictures: { development: true, args: ["scripts/pictures.ts"] },
+  "document pictures": { development: true, args: ["scripts/pictures.ts"] },
   document: { args: ["scripts/document.ts"] },
   release: { args: ["scripts/release.ts"] },
-  "release:packages": { development: true, args: ["scripts/publish.ts"] },
-  image: { args: ["scripts/image.ts"] },
-  site: { args: ["scripts/site.ts"] },
+  "release packages": { development: true, args: ["scripts/publish.ts"] },
+  "build licenses": { args: ["scripts/licenses.ts"] },
+  "build image": { args: ["scripts/image.ts"] },
+  "document site": { args: ["scripts/site.ts"] },
   bench: { development: true, args: ["bench/serve.ts"] },
-  "bench:import": { development: true, args: ["bench/import.ts"] },
-  "bench:batch": { development: true, args: ["bench/batch.ts"] },
-  "bench:connections": { development: true, args: ["bench/connections.ts"] },
-  "bench:console": { development: true, args: ["bench/console.ts"] },
-  "bench:jobs": { development: true, args: ["bench/jobs.ts"] },
-  "bench:shops": { development: true, args: ["bench/shops.ts"] },
-  "bench:platform": { development: true, args: ["bench/platform.ts"] },
-  "bench:start": { args: ["bench/start.ts"] },
-  "bench:handover": { args: ["bench/handover.ts"] },
+  "bench import": { development: true, args: ["bench/import.ts"] },
+  "bench batch": { development: true, args: ["bench/batch.ts"] },
+  "bench connections": { development: true, args: ["bench/connections.ts"] },
+  "bench console": { development: true, args: ["bench/console.ts"] },
+  "bench jobs": { development: true, args: ["bench/jobs.ts"] },
+  "bench shops": { development: true, args: ["bench/shops.ts"] },
+  "bench platform": { development: true, args: ["bench/platform.ts"] },
+  "bench start": { args: ["bench/start.ts"] },
+  "bench handover": { args: ["bench/handover.ts"] },
 };
 
 const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
@@ -122,8 +124,10 @@ function installMissing(development) {
   process.exit(1);
 }
 
-const [name, ...rest] = process.argv.slice(2);
-const task = tasks[name];
+const [name, ...given] = process.argv.slice(2);
+const part = tasks[`${name} ${given[0]}`];
+const task = part ?? tasks[name];
+const rest = part === undefined ? given : given.slice(1);
 installMissing(task.development);
 
 const child = spawn(bun, [...task.args, ...rest], {

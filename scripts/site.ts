@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
 import { buildPersonalizer } from "../packages/personalizer/build.ts";
-import products from "../site/sample-skus.json" with { type: "json" };
+import products from "./site/sample-skus.json" with { type: "json" };
 
 // Builds the documentation site into dist/site, with a generator that is installed only for this.
 // Rollup is replaced by its build as WebAssembly: it has no package for each system, so the lock file
 // is complete whatever system wrote it.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
-const site = join(root, "site");
+const site = join(root, "scripts", "site");
 const output = join(root, "dist", "site");
 await $`npm ci --ignore-scripts --no-audit --no-fund`.cwd(site);
 await $`npm run build`.cwd(site);

@@ -146,7 +146,11 @@ test("the objects of Kubernetes run this version, belong together, and have vali
   ]);
   expect(spec.volumes).toContainEqual({ name: "settings", configMap: { name: settings.metadata.name } });
   const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), settings.data);
-  const secrets = { DATABASE_URL: "postgres://pds@postgres/pds", ADMIN_TOKEN: "only-for-this-test", SHOPIFY_ACCESS_TOKEN: "0" };
+  const secrets = {
+    DATABASE_URL: "postgres://pds@postgres/pds",
+    ADMIN_TOKEN: "only-for-this-test",
+    SHOPIFY_ACCESS_TOKEN: "0",
+  };
   expect(listSettingsWithoutEffect(readConfig({ PDS_CONFIG, ...secrets }))).toEqual([]);
 });
 

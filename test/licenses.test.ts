@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { bundles, listBundledPackages } from "../scripts/licenses.ts";
+import { bundles, describeThirdParty, listBundledPackages } from "../scripts/licenses.ts";
 import { root } from "./support/pds.ts";
 
-const text = await Bun.file(join(root, "THIRD_PARTY.md")).text();
+const text = await describeThirdParty(root);
 const { dependencies } = await Bun.file(join(root, "package.json")).json();
 
 test.each(Object.keys(bundles) as (keyof typeof bundles)[])(

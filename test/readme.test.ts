@@ -24,7 +24,7 @@ describe("the README", () => {
 
 describe("the documentation", () => {
   const files = [
-    ...["README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md", "SECURITY.md", "THIRD_PARTY.md"],
+    ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"],
     ...[...new Bun.Glob("{docs,packages,sample,bench}/**/*.md").scanSync(root)].filter(
       (file) => !file.includes("node_modules"),
     ),

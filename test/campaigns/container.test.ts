@@ -74,7 +74,7 @@ async function buildImage(): Promise<Image> {
 }
 
 async function collectFiles(): Promise<Image> {
-  await $`sh -c ${"umask 077; exec node scripts/run.js image"}`.cwd(root).quiet();
+  await $`sh -c ${"umask 077; exec node scripts/run.js build image"}`.cwd(root).quiet();
   const text = readFileSync(join(root, "Containerfile"), "utf8");
   const find = (pattern: RegExp) => text.match(pattern)?.[1] ?? "";
   const config = {

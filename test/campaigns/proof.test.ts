@@ -152,7 +152,7 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
     });
   const proof = {
     startedAt: new Date(startedMs).toISOString(),
-    command: isCampaign ? "npm run proof" : "npm run test:faults -- --short proof",
+    command: isCampaign ? "npm run test:faults -- proof" : "npm run test:faults -- --short proof",
     machine: `${cpus().length} processors (${cpus()[0]?.model.trim()}), all parts on one machine`,
     parts: listParts(size),
     ...{ seconds: shoppers.seconds, steps, edits },

@@ -35,7 +35,7 @@ function problemOf(page: string, href: string): string | undefined {
 
 beforeAll(async () => {
   if (!isCampaign) return;
-  const built = await $`node scripts/run.js site`
+  const built = await $`node scripts/run.js document site`
     .cwd(root)
     .env({ ...process.env, SITE_BASE: base, SITE_SOURCE: source })
     .quiet()

@@ -4,7 +4,7 @@ import { defineConfig } from "vitepress";
 import { sidebarOf } from "./sidebar.js";
 
 // The pages are the Markdown files where they are, so that their links work here and on GitHub.
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /**
  * Where files can be read that are no pages, such as `https://github.com/OWNER/NAME/blob/main`; by
@@ -46,7 +46,7 @@ export default defineConfig({
   // The path under which it is published, such as /NAME/ on GitHub Pages.
   base: process.env.SITE_BASE ?? "/",
   srcExclude: ["**/node_modules/**", "{data,dist,deploy,src,test,.github}/**"],
-  rewrites: (page) => page.replace(/README\.md$/, "index.md").replace(/^site\//, ""),
+  rewrites: (page) => page.replace(/README\.md$/, "index.md").replace(/^scripts\/site\//, ""),
   vue: { template: { compilerOptions: { isCustomElement: (tag) => tag === "personalization-options" } } },
   markdown: {
     // The default theme for light pages has too little contrast.
@@ -75,8 +75,8 @@ export default defineConfig({
           options: { tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u) },
           searchOptions: {
             combineWith: "AND",
-            // Most people look for what to do, and few for why it is so, or how it was.
-            boostDocument: (page) => (/\/docs\/decisions\/|\/CHANGELOG\b/.test(page) ? 0.25 : 1),
+            // Most people look for what to do, and few for why it is so.
+            boostDocument: (page) => (/\/docs\/decisions\//.test(page) ? 0.25 : 1),
           },
         },
       },
