@@ -44,12 +44,16 @@ async function printHelp(...command: string[]): Promise<string> {
   return await child.stdout.text();
 }
 
-/** The help of the program, then that of each command it lists. */
+/** The help of the program, then the usage and options of each command that it lists. */
 async function describeCommands(): Promise<string> {
   const overview = await printHelp();
   const names = [...overview.matchAll(/^ {2}(\w+(?: \w+)?) {2,}\S/gm)].map(([, name = ""]) => name);
   const sections = [`\`\`\`text\n${overview}\`\`\`\n`];
-  for (const name of names) sections.push(`## ${name}\n\n\`\`\`text\n${await printHelp(...name.split(" "))}\`\`\`\n`);
+  for (const name of names) {
+    const [usage = "", , ...rest] = (await printHelp(...name.split(" "))).split("\n\n");
+    const own = rest.join("\n\n").replace(/^ +--help .*\n/m, "");
+    sections.push(`## ${name}\n\n\`\`\`text\n${usage}\n${own === "" ? "" : `\n${own}`}\`\`\`\n`);
+  }
   return sections.join("\n");
 }
 
@@ -175,10 +179,12 @@ async function describeLogEvents(): Promise<string> {
   return toTable(["level", "message", "source"], rows);
 }
 
+/** Of each topic, the answers with the requests that get them. */
 function describeRawRequests(): string {
   const sections = Object.entries(rawRequests).map(([topic, requests]) => {
-    const rows = requests.map(({ name, answer, section }) => [name, answer, section]);
-    return `## ${topic}\n\n${toTable(["request", "answer", "RFC, section"], rows)}`;
+    const byAnswer = Map.groupBy(requests, ({ answer }) => answer);
+    const rows = [...byAnswer].map(([answer, group]) => [answer, group.map(({ name }) => name).join("; ")]);
+    return `## ${topic}\n\n${toTable(["answer", "requests"], rows)}`;
   });
   return sections.join("\n");
 }
