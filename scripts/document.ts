@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { personalizationOptions, planOptions, presentationOptions } from "../src/config/jobs.ts";
 import { purgeOptions } from "../src/config/purge.ts";
-import { environmentName, fileKey, settingNames, settings } from "../src/config/settings.ts";
+import { environmentName, settingNames, settings } from "../src/config/settings.ts";
 import { rawRequests } from "../test/support/raw-requests.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
@@ -18,9 +18,9 @@ const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) 
 function describeSettings(): string {
   const rows = settingNames.map((name) => {
     const { default: value, sentence } = settings[name];
-    return [code(environmentName(name)), code(fileKey(name)), code(value), sentence];
+    return [code(environmentName(name)), code(value), sentence];
   });
-  return toTable(["environment", "pds.toml", "default", "meaning"], rows);
+  return toTable(["setting", "default", "meaning"], rows);
 }
 
 function describePurge(): string {
@@ -44,17 +44,20 @@ async function printHelp(...command: string[]): Promise<string> {
   return await child.stdout.text();
 }
 
-/** The help of the program, then the usage and options of each command that it lists. */
+/** The help of the program, then the usage of each command that it lists, and its own options. */
 async function describeCommands(): Promise<string> {
   const overview = await printHelp();
   const names = [...overview.matchAll(/^ {2}(\w+(?: \w+)?) {2,}\S/gm)].map(([, name = ""]) => name);
-  const sections = [`\`\`\`text\n${overview}\`\`\`\n`];
+  const short: string[] = [];
+  const sections: string[] = [];
   for (const name of names) {
     const [usage = "", , ...rest] = (await printHelp(...name.split(" "))).split("\n\n");
-    const own = rest.join("\n\n").replace(/^ +--help .*\n/m, "");
-    sections.push(`## ${name}\n\n\`\`\`text\n${usage}\n${own === "" ? "" : `\n${own}`}\`\`\`\n`);
+    const options = rest.join("\n\n").replace(/^ +--(?:help|json) .*\n/gm, "");
+    if (options === "") short.push(`${usage.replace("Usage: ", "")}\n`);
+    else sections.push(`## ${name}\n\n\`\`\`text\n${usage}\n\n${options}\`\`\`\n`);
   }
-  return sections.join("\n");
+  const listed = `These have no other options:\n\n\`\`\`text\n${short.join("")}\`\`\`\n`;
+  return [`\`\`\`text\n${overview}\`\`\`\n`, listed, ...sections].join("\n");
 }
 
 /** Starts a service whose store is empty, and stops it after the work. @param settings its pds.toml */
@@ -179,10 +182,14 @@ async function describeLogEvents(): Promise<string> {
   return toTable(["level", "message", "source"], rows);
 }
 
-/** Of each topic, the answers with the requests that get them. */
+/** The answer to malformed requests that the page gives in one sentence. */
+const usualAnswer = "400 (runtime), closed";
+
+/** Of each topic, the other answers with the requests that get them. */
 function describeRawRequests(): string {
   const sections = Object.entries(rawRequests).map(([topic, requests]) => {
-    const byAnswer = Map.groupBy(requests, ({ answer }) => answer);
+    const others = requests.filter(({ answer }) => answer !== usualAnswer);
+    const byAnswer = Map.groupBy(others, ({ answer }) => answer);
     const rows = [...byAnswer].map(([answer, group]) => [answer, group.map(({ name }) => name).join("; ")]);
     return `## ${topic}\n\n${toTable(["answer", "requests"], rows)}`;
   });
