@@ -179,16 +179,19 @@ async function describeLogEvents(): Promise<string> {
       if (message !== undefined) rows.push([level, message.replace(/\$\{[^}]*\}/g, "…"), code(`src/${file}`)]);
     }
   }
-  return toTable(["level", "message", "source"], rows);
+  const seen = new Set<string>();
+  const distinct = rows.filter((row) => !seen.has(`${row}`) && seen.add(`${row}`));
+  return toTable(["level", "message", "source"], distinct);
 }
 
-/** The answer to malformed requests that the page gives in one sentence. */
-const usualAnswer = "400 (runtime), closed";
+/** Whether the page gives the answer to a malformed request in one sentence. */
+const isUsual = (topic: string, answer: string) =>
+  answer === "400 (runtime), closed" || (topic === "Host" && answer === "400");
 
 /** Of each topic, the other answers with the requests that get them. */
 function describeRawRequests(): string {
   const sections = Object.entries(rawRequests).map(([topic, requests]) => {
-    const others = requests.filter(({ answer }) => answer !== usualAnswer);
+    const others = requests.filter(({ answer }) => !isUsual(topic, answer));
     const byAnswer = Map.groupBy(others, ({ answer }) => answer);
     const rows = [...byAnswer].map(([answer, group]) => [answer, group.map(({ name }) => name).join("; ")]);
     return `## ${topic}\n\n${toTable(["answer", "requests"], rows)}`;
