@@ -2,8 +2,8 @@ import { S3Client } from "bun";
 import { readStart } from "../body.ts";
 import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
-import { isTemporary, Requests } from "./requests.ts";
-import type { BucketSettings } from "./source.ts";
+import { isTemporary, Requests, timesOf } from "./requests.ts";
+import type { BucketSettings, SourceFile } from "./source.ts";
 
 /** Requests that read the objects of one bucket. Each throws ServiceError `unavailable`. */
 export interface BucketRequests {
@@ -13,11 +13,7 @@ export interface BucketRequests {
   read<T>(key: string, use: (response: Response) => Promise<T>): Promise<T>;
 }
 
-export interface ObjectFacts {
-  readonly etag: string;
-  readonly changedAtMs: number;
-  readonly bytes: number;
-}
+export type ObjectFacts = Omit<SourceFile, "name">;
 
 /** Seconds that a signed URL is valid: long enough for clocks that differ. */
 const expiresIn = 3600;
@@ -59,15 +55,12 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
   return {
     find: (key) =>
       requests.retry(nameOf(key), async () => {
-        const { status, headers } = await send("HEAD", key, (response) => response);
+        const response = await send("HEAD", key, (response) => response);
+        const { status, headers } = response;
         if (status === 404) return undefined;
         // A response to HEAD has no body that says why, so this requests the first byte.
         if (status !== 200) return await send("GET", key, reject(key), { Range: "bytes=0-0" });
-        return {
-          etag: headers.get("etag") ?? "",
-          changedAtMs: Date.parse(headers.get("last-modified") ?? ""),
-          bytes: Number(headers.get("content-length")),
-        };
+        return { version: headers.get("etag") ?? "", ...timesOf(response) };
       }),
     read: (key, use) =>
       requests.retry(nameOf(key), () =>

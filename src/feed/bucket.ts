@@ -15,9 +15,7 @@ export function bucketSource(address: string, settings: SourceSettings, signal: 
 
   const findFile = async (fileName: string): Promise<SourceFile | undefined> => {
     const found = await requests.find(`${prefix}${fileName}`);
-    if (found === undefined) return undefined;
-    const { etag, changedAtMs } = found;
-    return { name: `${base}${fileName}`, version: etag, changedAtMs, ageMs: Date.now() - changedAtMs };
+    return found && { name: `${base}${fileName}`, ...found };
   };
 
   return {
@@ -28,11 +26,12 @@ export function bucketSource(address: string, settings: SourceSettings, signal: 
     fetch: async ({ name, version }, openFolder) => {
       const fileName = name.slice(base.length);
       const target = join((await openFolder()).path, fileName);
-      await requests.read(`${prefix}${fileName}`, (response) => {
+      return await requests.read(`${prefix}${fileName}`, async (response) => {
+        if ((response.headers.get("etag") ?? version) !== version) return undefined;
         limitSize(name, Number(response.headers.get("content-length")), maxFileMegabytes);
-        return saveStream(bodyOf(response), target, (bytes) => limitSize(name, bytes, maxFileMegabytes));
+        await saveStream(bodyOf(response), target, (bytes) => limitSize(name, bytes, maxFileMegabytes));
+        return target;
       });
-      return (await findFile(fileName))?.version === version ? target : undefined;
     },
   };
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../errors.ts";
 import { createTemporaryFolder, type TemporaryFolder } from "../temporary-folder.ts";
 import { bucketSource } from "./bucket.ts";
-import { checksum } from "./file.ts";
+import { checksum, throwChanged } from "./file.ts";
 import { folderSource } from "./folder.ts";
 import type { FeedSource, KnownVersion, SourceFile, SourceSettings } from "./source.ts";
 import { webSource } from "./web.ts";
@@ -33,7 +33,7 @@ export type DeliveredFiles<Key extends string> = Readonly<Record<Key, DeliveredF
 export type KnownFiles<Key extends string> = Readonly<Record<Key, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
 
 type Result<Key extends string> =
-  | { readonly status: "complete"; readonly files: DeliveredFiles<Key> }
+  | { readonly status: "complete"; readonly files: DeliveredFiles<Key>; readonly notes: readonly string[] }
   | { readonly status: "unchanged" }
   | { readonly status: "incomplete"; readonly reason: string };
 
@@ -43,8 +43,8 @@ export type Delivery<Key extends string> = AsyncDisposable & Result<Key>;
 /**
  * Collects a feed if it is complete and differs from an earlier one.
  * @param known the earlier one; undefined to collect the feed in any case
- * @throws ServiceError `invalid_input` if a file is missing or too large, `unavailable` if the source
- * does not respond.
+ * @throws ServiceError `invalid_input` if a file is missing or too large, `conflict` if one changed
+ * while it was read, `unavailable` if the source does not respond.
  */
 export async function collectFeed<Key extends string>(
   request: FeedRequest<Key>,
@@ -95,30 +95,90 @@ async function collect<Key extends string>(
   signal: AbortSignal,
 ): Promise<Result<Key>> {
   const first = await findFeed(source, request, known);
-  const waitMs = remainingSettleMs(first, request);
-  if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  const { files, marker } = waitMs > 0 ? await findFeed(source, request, known) : first;
   const keys = keysOf(request);
-  const changing = keys.find((key) => files[key].version !== first.files[key].version);
-  if (changing !== undefined) return { status: "incomplete", reason: `${files[changing].name} is still being written` };
+  const isKnown = (found: FoundFeed<Key>) =>
+    source.hasReliableVersions && keys.every((key) => isSame(found.files[key], known?.[key]));
+  // A file of unknown age would be waited for in each run.
+  const waitMs = isKnown(first) ? 0 : remainingSettleMs(first, request);
+  if (waitMs > 0) await sleep(waitMs, undefined, { signal });
+  const found = waitMs > 0 ? await findFeed(source, request, first.files) : first;
+  const { files, marker } = found;
   if (request.marker !== undefined) {
     const reason = problemOfMarker(request.marker, marker, Object.values(files));
     if (reason !== undefined) return { status: "incomplete", reason: `${source.name}: ${reason}` };
   }
-  const isKnown = (key: Key) => {
-    const { name, version } = files[key];
-    return version !== "" && version === known?.[key].version && name === known[key].name;
-  };
-  if (source.hasReliableVersions && keys.every(isKnown)) return { status: "unchanged" };
-  const delivered = {} as Record<Key, DeliveredFile>;
-  for (const key of keys) {
-    const { name, version } = files[key];
-    const path = await source.fetch(files[key], openFolder);
-    if (path === undefined) return { status: "incomplete", reason: `${name} changed while being read` };
-    delivered[key] = { path, name, version, ...(await checksum(path)) };
+  if (isKnown(found)) return { status: "unchanged" };
+  const result = await readFiles(source, request, first.files, files, openFolder);
+  if (result.status === "complete" && keys.every((key) => result.files[key].sha256 === known?.[key].sha256)) {
+    return { status: "unchanged" };
   }
-  if (keys.every((key) => delivered[key].sha256 === known?.[key].sha256)) return { status: "unchanged" };
-  return { status: "complete", files: delivered };
+  return result;
+}
+
+/**
+ * Reads the files, and looks for them again: they belong together only if none was replaced before
+ * the last byte was read.
+ * @param first how they were found before they had settled
+ * @throws ServiceError `conflict` if one changed meanwhile
+ */
+async function readFiles<Key extends string>(
+  source: FeedSource,
+  request: FeedRequest<Key>,
+  first: Readonly<Record<Key, SourceFile>>,
+  files: Readonly<Record<Key, SourceFile>>,
+  openFolder: () => Promise<TemporaryFolder>,
+): Promise<Result<Key>> {
+  const keys = keysOf(request);
+  const delivered = {} as Record<Key, DeliveredFile>;
+  const versions = {} as Record<Key, Set<string>>;
+  for (const key of keys) {
+    versions[key] = new Set([first[key].version, files[key].version]);
+    const file = await readVersions(source, files[key], versions[key], openFolder);
+    if (file === undefined && first[key].version !== files[key].version) {
+      return { status: "incomplete", reason: `${files[key].name} is still being written` };
+    }
+    delivered[key] = file ?? throwChanged(files[key].name);
+  }
+  const after = await findFeed(source, request, files);
+  for (const key of keys) {
+    if (isSame(after.files[key], files[key])) continue;
+    versions[key].add(after.files[key].version);
+    const file = await readVersions(source, after.files[key], versions[key], openFolder);
+    if (file?.sha256 !== delivered[key].sha256) throwChanged(files[key].name);
+  }
+  const notes = keys
+    .filter((key) => versions[key].size > 1)
+    .map((key) => describeVersions(files[key].name, versions[key]));
+  return { status: "complete", files: delivered, notes };
+}
+
+const isSame = (file: KnownVersion, other: KnownVersion | undefined) =>
+  file.version !== "" && file.version === other?.version && file.name === other.name;
+
+const describeVersions = (name: string, versions: ReadonlySet<string>) =>
+  `${name}: the same content has different entity tags or times (${[...versions].join(", ")}); make the servers behind the load balancer send the same`;
+
+/**
+ * Reads these versions of a file, and those that it comes across: the servers behind a load
+ * balancer may have different versions of the same content.
+ * @returns undefined if one of them is gone
+ * @throws ServiceError `conflict` if they differ in content
+ */
+async function readVersions(
+  source: FeedSource,
+  { name, ...file }: SourceFile,
+  versions: Set<string>,
+  openFolder: () => Promise<TemporaryFolder>,
+): Promise<DeliveredFile | undefined> {
+  let delivered: DeliveredFile | undefined;
+  for (const version of versions) {
+    const path = await source.fetch({ ...file, name, version }, openFolder, versions);
+    if (path === undefined) return undefined;
+    const read = { path, name, version, ...(await checksum(path)) };
+    if (delivered !== undefined && read.sha256 !== delivered.sha256) throwChanged(name);
+    delivered = read;
+  }
+  return delivered;
 }
 
 const keysOf = <Key extends string>({ fileNames }: FeedRequest<Key>) => Object.keys(fileNames) as Key[];
@@ -132,7 +192,7 @@ interface FoundFeed<Key extends string> {
 async function findFeed<Key extends string>(
   source: FeedSource,
   request: FeedRequest<Key>,
-  known: KnownFiles<Key> | undefined,
+  known: Readonly<Record<Key, KnownVersion>> | undefined,
 ): Promise<FoundFeed<Key>> {
   const files = {} as Record<Key, SourceFile>;
   for (const key of keysOf(request)) files[key] = await getFile(source, request.fileNames[key], known?.[key]);
@@ -169,7 +229,7 @@ async function getFile(source: FeedSource, names: readonly string[], known?: Kno
 /** How long the youngest file must still be left alone, in milliseconds. */
 function remainingSettleMs<Key extends string>({ files }: FoundFeed<Key>, request: FeedRequest<Key>): number {
   if (request.marker !== undefined) return 0;
-  const ages = keysOf(request).map((key) => files[key].ageMs ?? Number.POSITIVE_INFINITY);
+  const ages = keysOf(request).map((key) => files[key].ageMs ?? 0);
   // If the source's clock is ahead of ours, an age can be negative.
   return request.settleSeconds * 1000 - Math.max(0, Math.min(...ages));
 }

@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -25,12 +26,24 @@ function compressionOf(name: string): Compression | undefined {
   return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
 }
 
-/** @throws ServiceError `invalid_input` if there is no such file. */
-export async function checkFile(path: string): Promise<void> {
+/** Differs after any change: a sender can set a file's time of modification, but not its other time. */
+export const versionOfFile = ({ size, mtimeMs, ctimeMs, ino }: Stats) => `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
+
+/**
+ * @returns the file's version
+ * @throws ServiceError `invalid_input` if there is no such file.
+ */
+export async function checkFile(path: string): Promise<string> {
   const stats = await stat(path).catch((cause: NodeJS.ErrnoException) => {
     throw new ServiceError("invalid_input", `${path}: ${cause.code === "ENOENT" ? "no such file" : cause.message}`);
   });
   if (!stats.isFile()) throw new ServiceError("invalid_input", `${path}: not a file`);
+  return versionOfFile(stats);
+}
+
+/** @throws ServiceError `conflict` */
+export function throwChanged(name: string): never {
+  throw new ServiceError("conflict", `${name}: changed while it was read; nothing was imported`);
 }
 
 export interface ReadBytesOptions {
@@ -123,13 +136,20 @@ export async function* readText(path: string, encoding: Encoding, maxMegabytes: 
   yield decoding.end();
 }
 
-/** A file's size in bytes, and the checksum of its bytes as stored. */
-export async function checksum(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
+/**
+ * The number of bytes and their checksum; of a file, as stored.
+ * @param onBytes receives the number of bytes so far
+ */
+export async function checksum(
+  content: string | AsyncIterable<Uint8Array>,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
-  for await (const chunk of Bun.file(path).stream()) {
+  for await (const chunk of typeof content === "string" ? Bun.file(content).stream() : content) {
     hasher.update(chunk);
     bytes += chunk.length;
+    onBytes(bytes);
   }
   return { bytes, sha256: hasher.digest("hex") };
 }

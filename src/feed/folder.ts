@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../errors.ts";
 import { limitSize } from "../size.ts";
+import { versionOfFile } from "./file.ts";
 import type { FeedSource, SourceSettings } from "./source.ts";
 
 /** A folder on this machine. */
@@ -19,11 +20,15 @@ export function folderSource(folder: string, { maxFileMegabytes }: SourceSetting
       });
       if (stats === undefined) return undefined;
       if (!stats.isFile()) throw new ServiceError("invalid_input", `${name}: not a file`);
-      const { size, mtimeMs } = stats;
-      return { name, version: `${size} ${mtimeMs}`, changedAtMs: mtimeMs, ageMs: Date.now() - mtimeMs };
+      const { mtimeMs, ctimeMs } = stats;
+      // A copy can keep the sender's times, which then say nothing about the delivery.
+      const ageMs = Date.now() - Math.max(mtimeMs, ctimeMs);
+      return { name, version: versionOfFile(stats), changedAtMs: mtimeMs, ageMs };
     },
-    fetch: async ({ name }) => {
-      limitSize(name, (await stat(name)).size, maxFileMegabytes);
+    fetch: async ({ name, version }) => {
+      const stats = await stat(name).catch(() => undefined);
+      if (stats === undefined || versionOfFile(stats) !== version) return undefined;
+      limitSize(name, stats.size, maxFileMegabytes);
       return name;
     },
   };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "../outgoing.ts";
+import type { SourceFile } from "./source.ts";
 
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */
@@ -82,4 +83,13 @@ function withTimer(response: Response, timer: NodeJS.Timeout): Response {
     }),
   );
   return new Response(body ?? null, response);
+}
+
+/** When the file of a response changed. The age is by the clock of the source. */
+export function timesOf({ headers }: Response): Pick<SourceFile, "changedAtMs" | "ageMs"> {
+  const [changed = Number.NaN, now = Number.NaN] = ["Last-Modified", "Date"].map((name) =>
+    Date.parse(headers.get(name) ?? ""),
+  );
+  if (Number.isNaN(changed)) return { changedAtMs: undefined, ageMs: undefined };
+  return { changedAtMs: changed, ageMs: (Number.isNaN(now) ? Date.now() : now) - changed };
 }

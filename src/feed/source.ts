@@ -9,7 +9,7 @@ export interface SourceFile {
   readonly version: string;
   /** Time of the last change in milliseconds, by the source's clock; undefined if unknown. */
   readonly changedAtMs: number | undefined;
-  /** Milliseconds since then, by the same clock. */
+  /** Milliseconds since then, by the same clock; undefined if unknown, which may be just now. */
   readonly ageMs: number | undefined;
 }
 
@@ -34,12 +34,13 @@ export interface FeedSource {
    */
   findFile(name: string, known?: KnownVersion): Promise<SourceFile | undefined>;
   /**
-   * Makes the file available on this machine.
-   * @returns its path; undefined if its version has changed
+   * Makes this version of the file available on this machine.
+   * @param seen receives the other versions that it comes across, if there may be several at a time
+   * @returns its path; undefined if the version is gone
    * @throws ServiceError `invalid_input` if it is too large, `unavailable` if the source does not
    * respond.
    */
-  fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
+  fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>, seen: Set<string>): Promise<string | undefined>;
 }
 
 /** The settings of access to sources. */

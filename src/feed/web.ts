@@ -3,8 +3,12 @@ import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
 import { limitSize } from "../size.ts";
 import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
-import { bodyOf, isTemporary, Requests } from "./requests.ts";
-import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
+import { checksum } from "./file.ts";
+import { bodyOf, isTemporary, Requests, timesOf } from "./requests.ts";
+import type { FeedSource, SourceSettings } from "./source.ts";
+
+/** Attempts to get one version from servers behind a load balancer that have different ones. */
+const maxAttempts = 10;
 
 /**
  * The files below an `https://` address. Look-ups are conditional requests: unchanged files are not
@@ -35,19 +39,36 @@ export function webSource(
       // A time from another address would make an older file look unchanged.
       const version = known?.name === name ? known.version : "";
       return request(name, conditionalHeaders(version), async (response) => {
-        const file = { name, ...timesOf(response) };
-        if (response.status === 304) return { ...file, version };
+        // The time of the last change may be the sender's, so it says nothing about the delivery.
+        const file = { name, ...timesOf(response), ageMs: undefined };
+        // Some servers also respond 304 if the file was replaced by an older one.
+        const time = isTag(version) ? null : response.headers.get("Last-Modified");
+        if (response.status === 304) return { ...file, version: time ?? version };
         if (response.status === 404 || response.status === 410) return undefined;
-        if (response.ok) return { ...file, version: versionOf(response) };
+        if (response.ok) {
+          const hash = async () => checksum(bodyOf(response), (read) => limitSize(name, read, maxFileMegabytes));
+          return { ...file, version: validatorOf(response) ?? toVersion((await hash()).sha256) };
+        }
         throw unexpectedStatus(name, response);
       });
     },
-    fetch: ({ name, version }, openFolder) =>
-      request(name, {}, async (response) => {
-        if (!response.ok) throw unexpectedStatus(name, response);
-        if (versionOf(response) !== version) return undefined;
-        return await download(response, name, await openFolder(), maxFileMegabytes);
-      }),
+    fetch: async ({ name, version }, openFolder, seen) => {
+      const attempt = () =>
+        request(name, {}, async (response) => {
+          if (!response.ok) throw unexpectedStatus(name, response);
+          const validator = validatorOf(response) ?? version;
+          if (validator !== version) {
+            seen.add(validator);
+            return undefined;
+          }
+          const path = await download(response, name, await openFolder(), maxFileMegabytes);
+          return isHash(version) && toVersion((await checksum(path)).sha256) !== version ? undefined : path;
+        });
+      let path = await attempt();
+      for (let count = 1; path === undefined && count < maxAttempts && !isHash(version); count++)
+        path = await attempt();
+      return path;
+    },
   };
 }
 
@@ -71,17 +92,15 @@ async function download(
 }
 
 /** The entity tag, or else the time of the last change. */
-function versionOf({ headers }: Response): string {
-  return headers.get("ETag") ?? headers.get("Last-Modified") ?? "";
-}
+const validatorOf = ({ headers }: Response) => headers.get("ETag") ?? headers.get("Last-Modified") ?? undefined;
+
+const isTag = (version: string) => /^(W\/)?"/.test(version);
+
+/** The version of a file without an entity tag and a time. */
+const toVersion = (sha256: string) => `sha256 ${sha256}`;
+const isHash = (version: string) => version.startsWith(toVersion(""));
 
 function conditionalHeaders(version: string): Record<string, string> {
-  if (version === "") return {};
-  return { [/^(W\/)?"/.test(version) ? "If-None-Match" : "If-Modified-Since"]: version };
-}
-
-function timesOf({ headers }: Response): Pick<SourceFile, "changedAtMs" | "ageMs"> {
-  const [changed, now] = ["Last-Modified", "Date"].map((name) => Date.parse(headers.get(name) ?? ""));
-  if (changed === undefined || Number.isNaN(changed)) return { changedAtMs: undefined, ageMs: undefined };
-  return { changedAtMs: changed, ageMs: (now === undefined || Number.isNaN(now) ? Date.now() : now) - changed };
+  if (version === "" || isHash(version)) return {};
+  return { [isTag(version) ? "If-None-Match" : "If-Modified-Since"]: version };
 }

@@ -34,6 +34,7 @@ export function personalizationImport(options: PersonalizationOptions, config: C
     await using delivery = await collectFeed(request, config, known, signal);
     if (delivery.status === "complete") {
       const { maxFileMegabytes } = config;
+      for (const note of delivery.notes) reporter.note(note);
       await importFiles(delivery.files, { ...options, maxFileMegabytes }, mode, last, context);
     } else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
     else if (mode.isManual) {

@@ -1,6 +1,6 @@
 import type { Config, PersonalizationOptions } from "../config/index.ts";
-import { ServiceError } from "../errors.ts";
 import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
+import { throwChanged } from "../feed/file.ts";
 import type { Reporter, RunContext } from "../jobs/work.ts";
 import { excerpt, type FileReport, type Occurrences } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
@@ -28,7 +28,7 @@ export type FeedOptions = PersonalizationOptions & Pick<Config, "maxFileMegabyte
  * Reads the files of a feed.
  * @param rows receives the accepted rows
  * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or is too large, or the
- * feed has too many rows
+ * feed has too many rows, `conflict` if a file changed
  */
 export async function readFeed(
   files: DeliveredFiles<ListName>,
@@ -108,7 +108,7 @@ async function readFile(
   reportProgress(true);
   for (const note of reader.notes) reporter.note(note);
   const sha256 = hasher.digest("hex");
-  if (sha256 !== file.sha256) throw new ServiceError("invalid_input", `${file.name}: changed while being read`);
+  if (sha256 !== file.sha256) throwChanged(file.name);
   return {
     list,
     file: file.name,

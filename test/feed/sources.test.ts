@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { appendFile, mkdir, readdir, rm, utimes } from "node:fs/promises";
+import { appendFile, mkdir, readdir, rename, rm, utimes } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -100,6 +100,9 @@ const importFeed = (setup: Setup) => importFrom(setup, setup.source);
 const success = { code: 0, outcome: "succeeded", counts: 12 } as const;
 const noChange = { code: 0, outcome: "succeeded", counts: 0 } as const;
 const failure = { code: 1, outcome: "failed", counts: 0 } as const;
+
+/** The reason of a run that refused a file because it changed. */
+const changed = (name: string) => `${name}: changed while it was read; nothing was imported`;
 
 const rollback = ({ environment }: Setup) => pds(["rollback", "personalization"], environment);
 
@@ -245,6 +248,29 @@ describe("a feed in a folder", () => {
     expect(await counts(setup)).toEqual([12 + rows, 0, 12]);
   });
 
+  test.concurrent("is left for the next run while a sender that keeps sizes and times delivers it", async () => {
+    const setup = await createSetup("settle_seconds = 1");
+    const at = minutesAgo(5);
+    await setTimes(setup.feed, at, ...names);
+    let writing = Promise.resolve();
+    const deliver = async (status: string) => {
+      await writeFiles(setup.folder, { ".pzlines.csv": linesWithStatus(status) });
+      await setTimes(setup.folder, at, ".pzlines.csv");
+      await rename(join(setup.folder, ".pzlines.csv"), join(setup.feed, "pzlines.csv"));
+    };
+    const writer = setInterval(() => {
+      writing = writing.then(() => deliver("Y"));
+    }, 100);
+    const { notes, ...left } = await run(setup);
+    clearInterval(writer);
+    expect(left).toMatchObject(noChange);
+    expect(notes).toEqual([expect.stringContaining("pzlines.csv is still being written")]);
+    await writing;
+    await deliver("Z");
+    expect(await run(setup)).toMatchObject({ ...success, notes: [] });
+    expect(await statusOf(setup)).toBe("Z");
+  });
+
   test.concurrent("is imported only when the marker exists and is not older than the files", async () => {
     const setup = await createSetup('marker = "done"');
     await setTimes(setup.feed, minutesAgo(2), ...names);
@@ -368,7 +394,7 @@ interface Web extends Disposable {
 }
 
 interface WebOptions {
-  readonly validators?: "tag" | "time" | "none";
+  readonly validators?: "tag" | "tag only" | "time" | "none";
   readonly authorization?: string;
 }
 
@@ -391,10 +417,11 @@ async function startWeb({ validators = "tag", authorization }: WebOptions = {}):
     const { content, changed = new Date("2024-01-01"), headers: more } = file;
     const tag = `"${Bun.hash(content)}"`;
     const since = Date.parse(headers["if-modified-since"] ?? "");
-    const isKnown = validators === "tag" ? headers["if-none-match"] === tag : since >= changed.getTime();
+    const hasTag = validators.startsWith("tag");
+    const isKnown = hasTag ? headers["if-none-match"] === tag : since >= changed.getTime();
     const validatorHeaders = {
-      ...(validators !== "none" && { "Last-Modified": changed.toUTCString() }),
-      ...(validators === "tag" && { ETag: tag }),
+      ...((validators === "tag" || validators === "time") && { "Last-Modified": changed.toUTCString() }),
+      ...(hasTag && { ETag: tag }),
       ...more,
     };
     if (isKnown && validators !== "none") return end(304, validatorHeaders);
@@ -586,7 +613,7 @@ describe("a feed on a web server", () => {
     expect(await importFeed(setup)).toMatchObject(success);
   });
 
-  test.concurrent("is left for the next run if it changes before the download", async () => {
+  test.concurrent("is refused if it changes before the download", async () => {
     using web = await startWeb();
     const setup = await createSetup("", web.source);
     web.intercept = (path) => {
@@ -594,10 +621,97 @@ describe("a feed on a web server", () => {
         web.files.set("pzstyles.csv", { content: `${feedFiles["pzstyles.csv"]}S,A,1,X,\n` });
       return false;
     };
-    const { notes, ...left } = await run(setup);
-    expect(left).toMatchObject(noChange);
-    expect(notes).toEqual([expect.stringContaining(`${web.source}pzstyles.csv changed while being read`)]);
+    expect(await run(setup)).toMatchObject({ ...failure, reason: changed(`${web.source}pzstyles.csv`) });
     expect(await run(setup)).toMatchObject({ code: 0, counts: 13, notes: [] });
+  });
+
+  test.concurrent.each(["tag", "tag only", "none"] as const)(
+    "must not change for settle_seconds, also if it seems old or its age is unknown, with validators: %s",
+    async (validators) => {
+      using web = await startWeb({ validators });
+      const setup = await createSetup("settle_seconds = 0.1", web.source);
+      web.files.set("pzlines.csv", { content: linesWithStatus("new") });
+      // The styles arrive late: after the last file was requested twice.
+      web.intercept = (path, time) => {
+        if (path.endsWith("pzchoices.csv") && time === 2)
+          web.files.set("pzstyles.csv", { content: `${feedFiles["pzstyles.csv"]}S,A,1,X,\n` });
+        return false;
+      };
+      expect(await run(setup)).toMatchObject({ ...failure, reason: changed(`${web.source}pzstyles.csv`) });
+      // The lines change during the wait, which is before they are requested again.
+      const linesSeen = web.requests.filter(({ path }) => path.endsWith("pzlines.csv")).length;
+      web.intercept = (path, time) => {
+        if (path.endsWith("pzlines.csv") && time === linesSeen + 2)
+          web.files.set("pzlines.csv", { content: linesWithStatus("Z") });
+        return false;
+      };
+      const { notes, ...left } = await run(setup);
+      expect(left).toMatchObject(noChange);
+      expect(notes).toEqual([expect.stringContaining(`${web.source}pzlines.csv is still being written`)]);
+      expect(await run(setup)).toMatchObject({ code: 0, counts: 13, notes: [] });
+      expect(await statusOf(setup)).toBe("Z");
+    },
+  );
+
+  test.concurrent.each(["tag", "time", "none"] as const)(
+    "is refused if a file is replaced during its download, with validators: %s",
+    async (validators) => {
+      using web = await startWeb({ validators });
+      const setup = await createSetup("", web.source);
+      // Both have the same size, and the half of each is a valid file.
+      const [old, replaced] = [linesWithStatus("A"), linesWithStatus("B").replace("NOTE,010", "NOTE,011")];
+      const half = old.indexOf("A/B é+");
+      web.files.set("pzlines.csv", { content: old });
+      web.intercept = (path, time, response) => {
+        if (!path.endsWith("pzlines.csv") || time !== 2) return false;
+        web.files.set("pzlines.csv", { content: replaced, changed: new Date("2023-01-01") });
+        response.writeHead(200, {
+          ...(validators === "tag" && { ETag: `"${Bun.hash(old)}"` }),
+          ...(validators !== "none" && { "Last-Modified": new Date("2024-01-01").toUTCString() }),
+        });
+        response.end(old.slice(0, half) + replaced.slice(half));
+        return true;
+      };
+      expect(await importFeed(setup)).toMatchObject({ ...failure, reason: changed(`${web.source}pzlines.csv`) });
+      expect(await importFeed(setup)).toMatchObject(success);
+      expect(await statusOf(setup)).toBe("B");
+    },
+  );
+
+  /** Responds as two servers in turn, each with entity tags of its own. */
+  const balance = (web: Web, contentOf: (name: string, node: number) => string) => {
+    web.intercept = (path, _, response) => {
+      const node = web.requests.length % 2;
+      const content = contentOf(path.slice("/feed/".length), node);
+      const tag = `"${Bun.hash(content)}-${node}"`;
+      const isKnown = web.requests.at(-1)?.headers["if-none-match"] === tag;
+      response.writeHead(isKnown ? 304 : 200, { ETag: tag });
+      response.end(isKnown ? undefined : content);
+      return true;
+    };
+  };
+  const contentOf = (name: string) => feedFiles[name as keyof typeof feedFiles];
+
+  test.concurrent.each([0, 0.1])(
+    "is imported, with a note, if servers in turn have different entity tags for it, settled after %p s",
+    async (settleSeconds) => {
+      using web = await startWeb();
+      balance(web, contentOf);
+      const setup = await createSetup(`settle_seconds = ${settleSeconds}`, web.source);
+      const { notes, ...taken } = await run(setup);
+      expect(taken).toMatchObject(success);
+      expect(notes.join("\n")).toContain(`${web.source}pzlines.csv: the same content has different entity tags`);
+      expect(await run(setup)).toMatchObject(noChange);
+    },
+  );
+
+  test.concurrent("is refused if servers in turn have different contents", async () => {
+    using web = await startWeb();
+    balance(web, (name, node) => (node === 1 && name === "pzlines.csv" ? linesWithStatus("new") : contentOf(name)));
+    for (const settleSeconds of [0, 0.1]) {
+      const setup = await createSetup(`settle_seconds = ${settleSeconds}`, web.source);
+      expect(await run(setup)).toMatchObject({ ...failure, reason: changed(`${web.source}pzlines.csv`) });
+    }
   });
 
   test.concurrent("is left for the next run while it is being written", async () => {
@@ -762,7 +876,7 @@ describe("a feed in a bucket", () => {
     expect(await run(setup)).toMatchObject(success);
   });
 
-  test.concurrent("is left for the next run if it changes during the download", async () => {
+  test.concurrent("is refused if it changes during the download", async () => {
     using store = await startStore();
     putFeed(store, "feeds/acme");
     const setup = await createSetup("", "s3://feeds/acme", store.environment);
@@ -770,10 +884,44 @@ describe("a feed in a bucket", () => {
       if (method === "GET") store.objects.set("feeds/acme/pzlines.csv", { content: linesWithStatus("new") });
       return false;
     };
+    expect(await run(setup)).toMatchObject({ ...failure, reason: changed("s3://feeds/acme/pzlines.csv") });
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("new");
+  });
+
+  test.concurrent("is refused if a file changes after its own download", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    store.intercept = ({ method, url }) => {
+      if (method === "GET" && `${url}`.includes("pzchoices.csv?"))
+        store.objects.set("feeds/acme/pzlines.csv", { content: linesWithStatus("new") });
+      return false;
+    };
+    expect(await run(setup)).toMatchObject({ ...failure, reason: changed("s3://feeds/acme/pzlines.csv") });
+    expect(await run(setup)).toMatchObject(success);
+  });
+
+  test.concurrent.each([
+    ["the store's clock is behind", { Date: new Date("2024-01-01T00:00:00Z").toUTCString() }],
+    ["the store does not say when it changed", { "Last-Modified": "" }],
+  ])("must not change for settle_seconds if %s", async (_, headers) => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup("settle_seconds = 0.1", "s3://feeds/acme", store.environment);
+    let looks = 0;
+    store.intercept = ({ method, url }, response) => {
+      if (method === "HEAD" && `${url}`.includes("pzlines.csv?") && ++looks === 2)
+        store.objects.set("feeds/acme/pzlines.csv", { content: linesWithStatus("new") });
+      const { writeHead } = response;
+      response.writeHead = ((status: number, more: Record<string, string>) =>
+        writeHead.call(response, status, { ...more, ...headers })) as typeof writeHead;
+      return false;
+    };
     const { notes, ...left } = await run(setup);
     expect(left).toMatchObject(noChange);
-    expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv changed while being read")]);
-    expect(await importFeed(setup)).toMatchObject(success);
+    expect(notes).toEqual([expect.stringContaining("s3://feeds/acme/pzlines.csv is still being written")]);
+    expect(await run(setup)).toMatchObject({ ...success, notes: [] });
     expect(await statusOf(setup)).toBe("new");
   });
 
@@ -960,8 +1108,8 @@ describe("a file beyond the limit of its size", () => {
     Object.fromEntries(Object.entries(files).filter(([, content]) => content !== undefined)) as Files;
 
   /** Sends the file without its length, and more than its limit. */
-  const sendOnAndOn = (response: ServerResponse): true => {
-    response.writeHead(200, { ETag: `"${Bun.hash(large)}"`, "Last-Modified": new Date(0).toUTCString() });
+  const sendOnAndOn = (response: ServerResponse, headers: Record<string, string> = {}): true => {
+    response.writeHead(200, { "Last-Modified": new Date(0).toUTCString(), ...headers });
     const timer = setInterval(() => response.write(blank), 1);
     response.on("close", () => clearInterval(timer));
     return true;
@@ -989,7 +1137,8 @@ describe("a file beyond the limit of its size", () => {
     web.files.set("pzlines.csv", { content: large });
     const setup = await createSetup("", web.source, limit);
     const announced = await run(setup);
-    web.intercept = (path, _, response) => path.endsWith("pzlines.csv") && sendOnAndOn(response);
+    web.intercept = (path, _, response) =>
+      path.endsWith("pzlines.csv") && sendOnAndOn(response, { ETag: `"${Bun.hash(large)}"` });
     const counted = await run(setup);
     web.intercept = () => false;
     web.files.delete("pzlines.csv");
