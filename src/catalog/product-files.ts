@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { checkFile, readText } from "../feed/file.ts";
+import { checkFile, readText, throwChanged } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import { parseJson } from "../json.ts";
 import type { RejectedRow } from "../model/import-report.ts";
@@ -14,11 +14,13 @@ export type ProductDocument =
 /**
  * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports
  * of a platform do: `{"product": …}` or `{"products": […]}`.
- * @throws ServiceError `invalid_input` when a file is missing, too large, or not text.
+ * @throws ServiceError `invalid_input` when a file is missing, too large, or not text, `conflict`
+ * when one changed while it was read.
  */
 export async function* readProducts(paths: readonly string[], maxMegabytes = 0): AsyncGenerator<ProductDocument> {
-  for (const path of paths) await checkFile(path);
+  const versions = await Promise.all(paths.map(checkFile));
   for (const path of paths) yield* readFile(path, maxMegabytes);
+  for (const [index, path] of paths.entries()) if ((await checkFile(path)) !== versions[index]) throwChanged(path);
 }
 
 async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<ProductDocument> {

@@ -9,6 +9,7 @@ import {
 } from "../../database/presentation.ts";
 import { ServiceError } from "../../errors.ts";
 import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
+import { throwChanged } from "../../feed/file.ts";
 import { wasOrWere } from "../../format.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
 import type { Difference } from "../../model/import-report.ts";
@@ -32,8 +33,10 @@ export function presentationImport(options: PresentationOptions, config: Config,
     const known =
       mode.isForced || last === undefined ? undefined : (JSON.parse(last.feed) as KnownFiles<"presentation">);
     await using delivery = await collectFeed(toFileRequest(options), config, known, signal);
-    if (delivery.status === "complete") await importFile(delivery.files, options, mode, context);
-    else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
+    if (delivery.status === "complete") {
+      for (const note of delivery.notes) reporter.note(note);
+      await importFile(delivery.files, options, mode, context);
+    } else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
     else if (mode.isManual) throw new ServiceError("invalid_input", delivery.reason);
     else reporter.note(`the file is incomplete; the next run tries again: ${delivery.reason}`);
   };
@@ -52,7 +55,9 @@ async function importFile(
   { database, run, brand, reporter }: RunContext,
 ): Promise<void> {
   const { path, name, sha256 } = files.presentation;
-  const parsed = await readPresentation(path, name);
+  const hasher = new Bun.CryptoHasher("sha256");
+  const parsed = await readPresentation(path, name, (bytes) => hasher.update(bytes));
+  if (hasher.digest("hex") !== sha256) throwChanged(name);
   const { entries } = parsed;
   const current = database && (await findCurrentEntries(database, brand));
   const difference = current === undefined ? null : compare(current, entries);

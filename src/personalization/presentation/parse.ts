@@ -19,13 +19,18 @@ const maxBytes = 4 * 2 ** 20;
 /**
  * Reads and parses a presentation file.
  * @param name the name for messages
+ * @param onRead receives the bytes as stored
  * @throws ServiceError `invalid_input` if the file as a whole cannot be used
  */
-export async function readPresentation(path: string, name: string): Promise<ParsedPresentation> {
+export async function readPresentation(
+  path: string,
+  name: string,
+  onRead?: (bytes: Uint8Array) => void,
+): Promise<ParsedPresentation> {
   const decoding = new TextDecoding(name);
   let text = "";
   let bytes = 0;
-  for await (const chunk of readBytes(path, { name })) {
+  for await (const chunk of readBytes(path, { name, ...(onRead && { onRead }) })) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new ServiceError("invalid_input", `${name}: expected a presentation of at most 4 MB`);
     text += decoding.push(chunk);

@@ -1,0 +1,99 @@
+import { afterEach, expect, spyOn, test } from "bun:test";
+import { renameSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { toJson } from "../../src/json.ts";
+import { toProduct } from "../support/catalog.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
+import { connectTo, temporaryFolder, writeFiles } from "../support/pds.ts";
+
+// A sender that replaces files of this machine while they are read.
+
+const { file: openFile } = Bun;
+afterEach(() => {
+  spyOn(Bun, "file").mockRestore();
+});
+
+/**
+ * Replaces files just before a file is opened.
+ * @param time how often it must have been opened, including this time
+ */
+function replaceBefore(path: string, time: number, files: Readonly<Record<string, string>>): void {
+  let opened = 0;
+  spyOn(Bun, "file").mockImplementation(((opening: string) => {
+    if (opening === path && ++opened === time) {
+      for (const [target, content] of Object.entries(files)) {
+        // As rsync does it, which also keeps the time.
+        writeFileSync(`${target}.new`, content);
+        utimesSync(`${target}.new`, 1e9, 1e9);
+        renameSync(`${target}.new`, target);
+      }
+    }
+    return openFile(opening);
+  }) as typeof Bun.file);
+}
+
+async function createSetup() {
+  const folder = await temporaryFolder();
+  const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
+  const importFrom = async (...args: string[]) => {
+    const { code, stdout } = await importHere(["import", ...args, "--json"], environment);
+    return { code, ...(JSON.parse(stdout) as { counts: number; reason?: string }) };
+  };
+  const countRows = async (table: string) => {
+    await using sql = await connectTo(environment.DATABASE_URL);
+    const [row] = await sql.unsafe(`SELECT count(*) AS count FROM ${table}`);
+    return Number((row as { count: number }).count);
+  };
+  return { folder, importFrom, countRows };
+}
+
+const refused = (path: string) => ({
+  ...{ code: 1, counts: 0 },
+  reason: `${path}: changed while it was read; nothing was imported`,
+});
+
+const newLines = feedFiles["pzlines.csv"].replace("MUG,BLOCK,9,I", "MUG,BLOCK,9,N");
+
+test.each([
+  ["after they were found", 1],
+  ["after they were checked", 2],
+])("new lines %s are not imported with old styles", async (_, time) => {
+  const { folder, importFrom, countRows } = await createSetup();
+  const feed = await writeFeed(folder, "feed");
+  const lines = join(feed, "pzlines.csv");
+  replaceBefore(lines, time, { [lines]: newLines });
+  expect(await importFrom("personalization", feed)).toMatchObject(refused(lines));
+  expect(await countRows("generation")).toBe(0);
+  expect(await importFrom("personalization", feed)).toMatchObject({ code: 0, counts: 12 });
+});
+
+test("a feed is refused if a file is replaced after it was read, and before the last one was", async () => {
+  const { folder, importFrom, countRows } = await createSetup();
+  const feed = await writeFeed(folder, "feed");
+  const lines = join(feed, "pzlines.csv");
+  replaceBefore(join(feed, "pzchoices.csv"), 1, { [lines]: newLines });
+  expect(await importFrom("personalization", feed)).toMatchObject(refused(lines));
+  expect(await countRows("generation")).toBe(0);
+});
+
+test.each([1, 2])("a presentation is refused if it is replaced before reading %d", async (time) => {
+  const { folder, importFrom, countRows } = await createSetup();
+  const presentation = (label: string) => `[styles.NOTE]\nname.en = "${label}"\n`;
+  const [path = ""] = await writeFiles(folder, { "presentation.toml": presentation("Old") });
+  replaceBefore(path, time, { [path]: presentation("New") });
+  expect(await importFrom("presentation", path)).toMatchObject(refused(path));
+  expect(await countRows("presentation")).toBe(0);
+  expect(await importFrom("presentation", path)).toMatchObject({ code: 0 });
+});
+
+test("products are refused if one of their files is replaced while another is read", async () => {
+  const { folder, importFrom, countRows } = await createSetup();
+  const product = (id: number) => toJson(toProduct(id));
+  const [first = "", second = ""] = await writeFiles(folder, { "1.ndjson": product(1), "2.ndjson": product(2) });
+  replaceBefore(second, 1, { [first]: product(3) });
+  expect(await importFrom("products", first, second)).toMatchObject(refused(first));
+  expect(await countRows("product")).toBe(0);
+  const again = await importFrom("products", first, second);
+  expect(again).toMatchObject({ code: 0, counts: 2 });
+});
