@@ -6,7 +6,7 @@ import { replaceProducts } from "../database/product-replacement.ts";
 import { ServiceError } from "../errors.ts";
 import { wasOrWere } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { excerpt } from "../model/import-report.ts";
+import { countRejected, excerpt } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
 import { stageBatches } from "./staged-batches.ts";
@@ -109,12 +109,11 @@ async function* readBatches(
   }
   reporter.finishDuplicates();
   for (const note of hiddenNotes(visible, hidden.size, seen.size)) reporter.note(note);
-  const { accepted, duplicates, rejected } = reporter.report;
+  const { rejected } = reporter.report;
   if (rejected > 0) {
-    const read = accepted + duplicates + rejected;
     throw new ServiceError(
       "invalid_input",
-      `${rejected} of ${read} ${wasOrWere(rejected)} rejected, so nothing was changed`,
+      `${countRejected(reporter.report)} ${wasOrWere(rejected)} rejected, so nothing was changed`,
     );
   }
   yield [...batch.values()];

@@ -47,11 +47,19 @@ function problemsOf(health: JobHealth, now: number): Problem[] {
   if (last !== null && last.outcome !== "succeeded") {
     const verb = last.outcome === "failed" ? "failed" : `was ${last.outcome}`;
     const reason = last.reason === null ? "" : `: ${shorten(last.reason)}`;
-    const failure = `The last run ${verb} ${relativeTime(Date.parse(last.finishedAt ?? last.startedAt), now)}${reason}.`;
-    const text = `${lastSuccessOf(health, now)} ${failure} ${nextRunOf(health, now)}`;
+    const failure = `${job} for ${brand} ${verb} ${relativeTime(Date.parse(last.finishedAt ?? last.startedAt), now)}${reason}.`;
+    const text = `${failure} ${describeServed(job, health.lastSuccess)} ${nextRunOf(health, now)}`;
     return [{ text, since: health.failingSince ?? undefined, url: `/runs/${last.id}` }];
   }
   return isStale ? [{ text: lastSuccessOf(health, now), url }] : [];
+}
+
+/** What shoppers see while a job fails. @param lastSuccess of the job, ISO 8601 */
+export function describeServed(job: string, lastSuccess: string | null): string {
+  if (job === "history-retention") return "Shoppers see no difference.";
+  return lastSuccess === null
+    ? "It has never succeeded, so shoppers see none of its data."
+    : `Shoppers still see its data of ${utcTime(lastSuccess)}.`;
 }
 
 function lastSuccessOf({ job, brand, lastSuccess, dueSince }: JobHealth, now: number): string {

@@ -32,10 +32,10 @@ export function describeEnd(
     job: name,
     brand,
     outcome: run?.outcome ?? "unknown",
+    ...(reason !== null && { reason: truncate(hide(reason), maxReasonLength) }),
     ...(run !== undefined && { attempt: run.attempt, started: run.startedAt, finished: run.finishedAt ?? "" }),
     ...(run !== undefined && { counts: run.counts }),
     ...(failingSince !== undefined && describeOutage(failingSince, run)),
-    ...(reason !== null && { reason: truncate(hide(reason), maxReasonLength) }),
   });
   const log = run === undefined ? end.log : run.log;
   if (log === null) return facts;

@@ -2,7 +2,7 @@ import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
 import { isUnderWay, leaseExpired } from "../database/lease.ts";
 import { finishRun, type RunEnd } from "../database/run.ts";
-import type { ImportReport } from "../model/import-report.ts";
+import { countRejected, formatRejectedRow, type ImportReport } from "../model/import-report.ts";
 import type { Outcome } from "../model/job.ts";
 import type { Job } from "./job.ts";
 import { keepLease } from "./lease.ts";
@@ -57,8 +57,18 @@ export async function runJob(
   const own = database.forRun(id);
   const result = await execute(own, id, job, { signal: AbortSignal.any([signal, ended.signal]), onProgress });
   const { outcome, counts, report, error } = result;
-  await record(database, id, { outcome, counts, report, ...(error && { reason: error.message }) });
+  await record(database, id, { outcome, counts, report, ...(error && { reason: reasonOf(error, report) }) });
   return result;
+}
+
+/** Begins with the first rejected row, if the run failed because of it: who has to mend the feed looks for it. */
+function reasonOf({ message }: Error, report: ImportReport): string {
+  const [first] = report.rejections;
+  const [example] = first?.examples ?? [];
+  if (first === undefined || example === undefined || !message.startsWith(countRejected(report))) return message;
+  const { field, reason } = first;
+  const { file, line } = example;
+  return `${formatRejectedRow({ file, line, ...(field !== undefined && { field }), reason })}; ${message}`;
 }
 
 /** A full store has room for a run's outcome even if it has none for the report. */

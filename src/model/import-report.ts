@@ -100,6 +100,10 @@ export const reportedReasons = 20;
 export const reportedExamples = 5;
 export const reportedNotes = 20;
 
+/** How many of all were rejected: so begins the reason of a run that failed because of them. */
+export const countRejected = ({ accepted, duplicates, rejected }: ImportReport) =>
+  `${rejected} of ${accepted + duplicates + rejected}`;
+
 export function formatRejectedRow({ file, line, field, reason, text }: RejectedRow): string {
   return `${file}:${line}: ${field === undefined ? "" : `${field}: `}${reason}${text === undefined ? "" : `: ${text}`}`;
 }

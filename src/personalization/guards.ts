@@ -1,6 +1,12 @@
 import type { PersonalizationOptions } from "../config/index.ts";
 import { wasOrWere } from "../format.ts";
-import type { Difference, FileReport, ImportReport, PersonalizationReport } from "../model/import-report.ts";
+import {
+  countRejected,
+  type Difference,
+  type FileReport,
+  type ImportReport,
+  type PersonalizationReport,
+} from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 
 /** Below this number in the current generation, the shares of additions and removals are not checked. */
@@ -15,16 +21,16 @@ const percent = (share: number) => `${Number((share * 100).toFixed(2))}%`;
  */
 export function listViolations(
   { files, skus, styles, choices }: PersonalizationReport,
-  { accepted, duplicates, rejected }: ImportReport,
+  report: ImportReport,
   options: Pick<PersonalizationOptions, "max_added_share" | "max_removed_share" | "max_rejected_share">,
   usesChoices: boolean,
 ): string[] {
-  const read = accepted + duplicates + rejected;
+  const { accepted, duplicates, rejected } = report;
   const differences = { pzlines: skus, pzstyles: styles, pzchoices: choices };
   return [
-    ...(rejected > read * options.max_rejected_share
+    ...(rejected > (accepted + duplicates + rejected) * options.max_rejected_share
       ? [
-          `${rejected} of ${read} rows ${wasOrWere(rejected)} rejected${limit("max_rejected_share", options.max_rejected_share)}`,
+          `${countRejected(report)} rows ${wasOrWere(rejected)} rejected${limit("max_rejected_share", options.max_rejected_share)}`,
         ]
       : []),
     ...files.flatMap((file) => emptyFile(file, differences[file.list], usesChoices)),

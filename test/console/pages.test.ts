@@ -501,17 +501,17 @@ test.each([
   [
     "that failed",
     { last: run({ outcome: "failed", reason: "it broke." }) },
-    "feed for B last succeeded 9 minutes ago. The last run failed 9 minutes ago: it broke. The next run is in 30 minutes.",
+    "feed for B failed 9 minutes ago: it broke. Shoppers still see its data of 2026-03-01 11:51:00 UTC. The next run is in 30 minutes.",
   ],
   [
     "that was abandoned and has no schedule",
     { last: run({ outcome: "abandoned", reason: null }), lastSuccess: null, next: null },
-    "feed for B has never succeeded. The last run was abandoned 9 minutes ago. No further run is scheduled.",
+    "feed for B was abandoned 9 minutes ago. It has never succeeded, so shoppers see none of its data. No further run is scheduled.",
   ],
   [
     "that failed and is running again",
     { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
-    "feed for B last succeeded 9 minutes ago and has been due once since. The last run failed 9 minutes ago. A new run has been in progress for 2 minutes.",
+    "feed for B failed 9 minutes ago. Shoppers still see its data of 2026-03-01 11:51:00 UTC. A new run has been in progress for 2 minutes.",
   ],
 ] as [string, Partial<JobHealth>, string | undefined][])("the overview describes a job %s", (_, changes, words) => {
   const problems = listProblems([health(changes)], ["B"], 1, now);

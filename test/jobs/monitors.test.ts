@@ -60,8 +60,8 @@ describe("a monitor", () => {
     expect(start).toEqual({ method: "POST", path: "/new/start", body: facts });
     expect(failure).toMatchObject({ method: "POST", path: "/new/fail" });
     const [head = "", tail = ""] = failure?.body.split("\nlast lines:\n") ?? [];
-    expect(head).toStartWith(`${facts}outcome: failed\nattempt: 1\nstarted: 20`);
-    expect(head).toMatch(/\ncounts: 0\nreason: .*30 of 30 were rejected.*\n$/);
+    expect(head).toStartWith(`${facts}outcome: failed\nreason: `);
+    expect(head).toMatch(/hidden\.ndjson:1: .*; 30 of 30 were rejected.*\nattempt: 1\nstarted: 20.*\ncounts: 0\n$/s);
     expect(tail.split("\n").length).toBe(20);
     expect(tail).toContain("hidden.ndjson:");
     expect(calls.find(({ path }) => path === "/url")?.body).toContain("outcome: failed");
@@ -122,8 +122,12 @@ describe("a monitor", () => {
 
   const since = "2026-03-01T02:15:01.112Z";
   test.each([
-    ["the first run that failed says nothing of others", { finishedAt: since }, "\ncounts: 0\nreason:"],
-    ["another one says since when", {}, `\ncounts: 0\nfailing since: ${since}\nreason:`],
+    [
+      "the first run that failed says nothing of others",
+      { finishedAt: since },
+      "\nreason: no reason\nattempt: 1\nstarted: ",
+    ],
+    ["another one says since when", {}, `\ncounts: 0\nfailing since: ${since}\n`],
     [
       "one that succeeded says for how long others had failed",
       { outcome: "succeeded", reason: null },

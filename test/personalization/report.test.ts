@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
 import { writeFeed } from "../support/feed.ts";
-import { importHere } from "../support/import-here.ts";
+import { importHere, storedReason } from "../support/import-here.ts";
 import {
   connectTo,
   createStore,
@@ -443,10 +443,17 @@ for (const engine of enginesOf("sqlite")) {
         ["succeeded", lenient],
       ] as const) {
         const printed = await reportOf(files, { PDS_CONFIG: config });
-        const { job, brand, outcome: own, counts, reason = null, ...report } = printed;
+        const { job, brand, outcome: own, counts, reason: _reason, ...report } = printed;
         expect(own).toBe(outcome);
         expect(report.personalization.skus.total).toBe(1);
-        expect(await lastRun()).toMatchObject({ job, brand, outcome, counts, reason, report });
+        expect(await lastRun()).toMatchObject({
+          job,
+          brand,
+          outcome,
+          counts,
+          reason: outcome === "failed" ? storedReason(printed) : null,
+          report,
+        });
         expect((await lastRun()).report).toEqual(report);
       }
     });

@@ -9,6 +9,7 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun } from "../../src/database/lease.ts";
 import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run.ts";
+import type { ImportReport } from "../../src/model/import-report.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
 import { sharedPoints } from "../../src/service/points.ts";
@@ -86,3 +87,13 @@ async function findJob(args: readonly string[], config: Config, database: Databa
   const options = manualImportOptions(config, `${sources[0]}`, brand);
   return { job: personalizationImportJob(options, config, brand, { isManual: true, isForced }), isDryRun, isJson };
 }
+
+/** The reason as it is stored with the run of a printed report: after the first rejected row, if that is why. */
+export function storedReason({ reason = null, rejections: [first] }: PrintedReport): string | null {
+  const [example] = first?.examples ?? [];
+  if (!reason?.includes(" rejected") || first === undefined || example === undefined) return reason;
+  const field = first.field === undefined ? "" : `${first.field}: `;
+  return `${example.file}:${example.line}: ${field}${first.reason}; ${reason}`;
+}
+
+type PrintedReport = Pick<ImportReport, "rejections"> & { readonly reason?: string | null };

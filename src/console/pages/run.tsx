@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { readNow } from "../../database/database.ts";
-import { findReport, findRun } from "../../database/run.ts";
+import { findLastSuccess, findReport, findRun } from "../../database/run.ts";
 import { formatDuration, formatNumber, pluralize } from "../../format.ts";
 import { isOverridable, type Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
@@ -8,6 +8,7 @@ import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { EmptyState, ExactTime, Facts, Preformatted, RunStatus, runSeconds, Section } from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
+import { describeServed } from "../problems.ts";
 import { urlWithQuery } from "../urls.ts";
 
 /** `GET /runs/:id`: a run and its report. */
@@ -15,16 +16,18 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
   const { parameter } = request;
   const id = /^[1-9]\d{0,8}$/.test(parameter("id")) ? Number(parameter("id")) : undefined;
   if (id === undefined) return undefined;
-  const { run, report, now } = await context.shared.readFor(request, `run ${id}`, () => readRun(context, id));
+  const { run, report, lastSuccess, now } = await context.shared.readFor(request, `run ${id}`, () =>
+    readRun(context, id),
+  );
   if (run === undefined) return undefined;
   return {
     title: `Run ${run.id}: ${run.job}`,
     scripts: isChanging(run, now) ? ["/console/refresh.js"] : [],
     body: (
       <div data-live="run">
-        <RunFacts run={run} now={now} />
+        {run.reason === null ? "" : <Reason run={run} reason={run.reason} lastSuccess={lastSuccess} />}
         {mayOperate(request) ? <RunActions run={run} /> : ""}
-        {run.reason === null ? "" : <Reason run={run} reason={run.reason} />}
+        <RunFacts run={run} now={now} />
         {report === undefined ? <NoReport run={run} /> : <RunReport report={report} />}
         {run.log === null ? "" : <Log log={run.log} />}
         <p>
@@ -40,8 +43,12 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
 async function readRun({ database }: ConsoleContext, id: number) {
   const run = await findRun(database, id);
   // Afterwards: of a run that has ended, the page must not miss the report.
-  const [report, now] = await Promise.all([findReport(database, id), readNow(database)]);
-  return { run, report, now: Date.parse(now) };
+  const [report, lastSuccess = null, now] = await Promise.all([
+    findReport(database, id),
+    run && findLastSuccess(database, run.job, run.brand),
+    readNow(database),
+  ]);
+  return { run, report, lastSuccess, now: Date.parse(now) };
 }
 
 /** When a run has ended, its supervisor adds the last lines of its output. */
@@ -114,11 +121,17 @@ function unscheduled({ isFirst }: Run): string {
 interface ReasonProps {
   readonly run: Run;
   readonly reason: string;
+  readonly lastSuccess: string | null;
 }
 
-const Reason = ({ run, reason }: ReasonProps) => (
+const Reason = ({ run, reason, lastSuccess }: ReasonProps) => (
   <Section id="reason" title={run.outcome === "failed" ? "Why it failed" : `Why it was ${run.outcome}`} class="notice">
     <p class="break-anywhere">{reason}</p>
+    <p>
+      {lastSuccess !== null && lastSuccess > run.startedAt
+        ? "A later run has succeeded."
+        : describeServed(run.job, lastSuccess)}
+    </p>
   </Section>
 );
 
