@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../errors.ts";
-import { compressionExtensions, type Encoding } from "../model/feed-format.ts";
+import { compressionSignatures, type Encoding } from "../model/feed-format.ts";
 
 const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
@@ -10,8 +10,10 @@ const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
 
 /** The first bytes of common files that are not text, with a hint. */
 const fileSignatures: readonly [readonly number[], string][] = [
-  [[0x1f, 0x8b], `gzip-compressed; rename it to end in ${compressionExtensions.gzip}`],
-  [[0x28, 0xb5, 0x2f, 0xfd], `zstd-compressed; rename it to end in ${compressionExtensions.zstd}`],
+  ...Object.values(compressionSignatures).map((signature): [readonly number[], string] => [
+    signature,
+    "compressed twice",
+  ]),
   [[0x50, 0x4b, 0x03, 0x04], "a ZIP archive or an Excel workbook; export it as CSV"],
   [[0xd0, 0xcf, 0x11, 0xe0], "an old Excel workbook; export it as CSV"],
   [[0x25, 0x50, 0x44, 0x46], "a PDF"],

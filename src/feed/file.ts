@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ServiceError } from "../errors.ts";
-import { type Compression, compressionExtensions, type Encoding } from "../model/feed-format.ts";
+import { type Compression, compressionExtensions, compressionSignatures, type Encoding } from "../model/feed-format.ts";
 import { limitSize } from "../size.ts";
 import { TextDecoding } from "./decode.ts";
 
@@ -24,6 +24,16 @@ export function isNdjson(name: string): boolean {
 function compressionOf(name: string): Compression | undefined {
   const compressions = Object.keys(compressionExtensions) as Compression[];
   return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
+}
+
+/** By its name, or else by its first bytes. */
+async function findCompression(path: string, name: string): Promise<Compression | undefined> {
+  const compressions = Object.keys(compressionSignatures) as Compression[];
+  const start = await Bun.file(path).slice(0, 4).bytes();
+  return (
+    compressionOf(name) ??
+    compressions.find((compression) => compressionSignatures[compression].every((byte, index) => start[index] === byte))
+  );
 }
 
 /** Differs after any change: a sender can set a file's time of modification, but not its other time. */
@@ -56,17 +66,18 @@ export interface ReadBytesOptions {
 }
 
 /**
- * Reads a file's bytes, decompressed if its name has a compression extension.
+ * Reads a file's bytes, decompressed if its name or its first bytes say so.
  * @throws ServiceError `invalid_input` if it is too large, or cannot be decompressed.
  */
 export async function* readBytes(
   path: string,
   { name = path, onRead = () => {}, maxMegabytes = 0 }: ReadBytesOptions = {},
 ): AsyncGenerator<Uint8Array> {
+  const compression = await findCompression(path, name);
   let bytes = 0;
-  for await (const chunk of decompress(path, name, onRead)) {
+  for await (const chunk of decompress(path, name, compression, onRead)) {
     bytes += chunk.length;
-    limitSize(compressionOf(name) === undefined ? name : `${name}: decompressed`, bytes, maxMegabytes);
+    limitSize(compression === undefined ? name : `${name}: decompressed`, bytes, maxMegabytes);
     yield chunk;
   }
 }
@@ -74,9 +85,9 @@ export async function* readBytes(
 async function* decompress(
   path: string,
   name: string,
+  compression: Compression | undefined,
   onRead: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
-  const compression = compressionOf(name);
   const stored = Bun.file(path)
     .stream()
     .pipeThrough(

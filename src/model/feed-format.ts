@@ -9,3 +9,9 @@ export type Delimiter = (typeof delimiters)[number];
 /** The file name extension of each supported compression. */
 export const compressionExtensions = { gzip: ".gz", zstd: ".zst" } as const;
 export type Compression = keyof typeof compressionExtensions;
+
+/** The first bytes of a compressed file: its name may have no extension, as with `Content-Encoding`. */
+export const compressionSignatures: Readonly<Record<Compression, readonly number[]>> = {
+  gzip: [0x1f, 0x8b],
+  zstd: [0x28, 0xb5, 0x2f, 0xfd],
+};

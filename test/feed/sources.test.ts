@@ -169,6 +169,12 @@ async function replaceFeed({ feed }: Setup, files: Files): Promise<void> {
   await writeFiles(feed, files);
 }
 
+/** On a busy machine, the sender may pause for the settle time, and go on while the file is read. */
+function expectLeft({ counts, notes, reason }: Awaited<ReturnType<typeof run>>): void {
+  expect(counts).toBe(0);
+  expect([...notes, reason].join()).toMatch(/pzlines\.csv(: changed while it was read| is still being written)/);
+}
+
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 /** Sets the modification time of files. */
 const setTimes = (folder: string, at: Date, ...names: string[]) =>
@@ -237,10 +243,9 @@ describe("a feed in a folder", () => {
     await writeFiles(setup.feed, { "pzlines.csv": linesWithStatus("new") });
     let rows = 0;
     const writer = setInterval(() => appendFile(join(setup.feed, "pzlines.csv"), `ROW-${rows++},NOTE,1,A\n`), 100);
-    const { notes, ...left } = await run(setup);
+    const left = await run(setup);
     clearInterval(writer);
-    expect(left).toMatchObject(noChange);
-    expect(notes).toEqual([expect.stringContaining("pzlines.csv is still being written")]);
+    expectLeft(left);
     expect(await shown.getMug()).toBe(before);
     const taken = await run(setup);
     expect(taken).toMatchObject({ code: 0, counts: 12 + rows, notes: [] });
@@ -261,10 +266,9 @@ describe("a feed in a folder", () => {
     const writer = setInterval(() => {
       writing = writing.then(() => deliver("Y"));
     }, 100);
-    const { notes, ...left } = await run(setup);
+    const left = await run(setup);
     clearInterval(writer);
-    expect(left).toMatchObject(noChange);
-    expect(notes).toEqual([expect.stringContaining("pzlines.csv is still being written")]);
+    expectLeft(left);
     await writing;
     await deliver("Z");
     expect(await run(setup)).toMatchObject({ ...success, notes: [] });
@@ -729,6 +733,18 @@ describe("a feed on a web server", () => {
     expect(left).toMatchObject(noChange);
     expect(notes).toEqual([expect.stringContaining(`${web.source}pzlines.csv is still being written`)]);
     expect(await run(setup)).toMatchObject({ code: 0, counts: 13 });
+  });
+
+  test.concurrent("is decompressed under the names of plain files, as buckets store it with a content encoding", async () => {
+    using web = await startWeb();
+    const packed = { "pzlines.csv": gzipSync, "pzstyles.csv": zstdCompressSync };
+    for (const [name, compress] of Object.entries(packed)) {
+      const content = compress(feedFiles[name as keyof typeof packed]);
+      web.files.set(name, { content, headers: { "Content-Encoding": compress === gzipSync ? "gzip" : "zstd" } });
+    }
+    const setup = await createSetup("", web.source);
+    expect(await importFeed(setup)).toMatchObject(success);
+    expect(await statusOf(setup)).toBe("I");
   });
 
   test.concurrent("is read as stored, compressed or not", async () => {

@@ -249,9 +249,9 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
-      "gzip without the extension",
-      { "pzlines.csv": gzipSync(lines) },
-      /\/pzlines\.csv: not a text file: gzip-compressed; .*\.gz\n/,
+      "gzip within gzip",
+      { "pzlines.csv": gzipSync(gzipSync(lines)) },
+      /\/pzlines\.csv: not a text file: compressed twice\n/,
     ],
     [
       "junk",
