@@ -52,6 +52,9 @@ export function relativeTime(instant: number, now: number): string {
 /** An instant to the second: "2026-03-08 06:30:00 UTC". */
 export const utcTime = (instant: string) => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`;
 
+/** A code of a feed for a message: quoted if it is empty, or would look like several lines. */
+export const quoteIfOdd = (code: string) => (code === "" || /\p{Cc}/u.test(code) ? JSON.stringify(code) : code);
+
 export const truncate = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);
 
 /** A message of the command line as a sentence. */

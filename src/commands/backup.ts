@@ -29,8 +29,9 @@ export async function backup(name: string, values: Values): Promise<boolean> {
     lowerPriority();
     createFile(partial, path);
     try {
-      // A link to a disk that is not mounted exists, too.
-      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw exists(path);
+      // A link to a disk that is not mounted exists, too. The others would be taken for parts of the backup.
+      for (const name of ["", "-journal", "-wal", "-shm"].map((end) => path + end))
+        if (lstatSync(name, { throwIfNoEntry: false }) !== undefined) throw exists(name);
       engine.backUp(databaseUrl, partial);
       giveName(partial, path);
     } catch (cause) {

@@ -1,3 +1,4 @@
+import { quoteIfOdd } from "../format.ts";
 import {
   type Difference,
   formatRejectedRow,
@@ -71,6 +72,6 @@ function describeOccurrences(title: string, { count, examples }: Occurrences): s
 
 function describeCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
-    .map(([code, rows]) => `${code || '""'} ${rows}`)
+    .map(([code, rows]) => `${quoteIfOdd(code)} ${rows}`)
     .join(", ");
 }

@@ -28,13 +28,13 @@ export function openDatabase(url: string, purpose: Purpose = "job", options: Con
  * @throws ServiceError as {@link openDatabase} does
  */
 export async function openStored(url: string): Promise<Database | undefined> {
-  if (!databaseExists(url)) return undefined;
-  return await open(url, "job", {}, async (database) => {
+  const ifCurrent = async (database: Database) => {
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     if (state === "current") return database;
     await closeDatabase(database);
     return undefined;
-  });
+  };
+  return await open(url, "job", {}, ifCurrent, () => undefined);
 }
 
 /**
@@ -43,35 +43,35 @@ export async function openStored(url: string): Promise<Database | undefined> {
  * @throws ServiceError as {@link openDatabase} does, also if it is a standby, or a right is missing there
  */
 export async function inspectStore(url: string, setting: string, options: ConnectOptions): Promise<SchemaState> {
-  const named = { ...options, setting };
-  try {
-    engineOf(url).requireWritable(url);
-  } catch (error) {
-    throw explainOpening(error, url, named);
-  }
-  if (!databaseExists(url)) return "absent";
-  return await open(url, "job", named, async (database) => {
+  const inspect = async (database: Database) => {
     await requirePrimary(database, setting);
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     const missing = await database.engine.findMissingRight(database.sql);
     if (missing !== undefined) throw new Error(missing);
     await closeDatabase(database);
     return state;
+  };
+  return await open<SchemaState>(url, "job", { ...options, setting }, inspect, () => {
+    engineOf(url).requireWritable(url);
+    return "absent";
   });
 }
 
+/** @param ifAbsent instead of opening an embedded store without tables of this program: it may be another's */
 async function open<T>(
   url: string,
   purpose: Purpose,
   options: ConnectOptions,
   prepare: (database: Database) => Promise<T>,
+  ifAbsent?: () => T,
 ): Promise<T> {
   const engine = engineOf(url);
   let connections: Connections | undefined;
   try {
     // First: what is refused, or damaged, stays as it is.
-    const look = async (read: Read) => void (await readTables(engine, read));
-    if (engine.exists(url)) await retryWhileBusy(engine, () => engine.lookAt(url, look));
+    const look = (read: Read) => readTables(engine, read);
+    const state = engine.exists(url) ? await retryWhileBusy(engine, () => engine.lookAt(url, look)) : "absent";
+    if (state === "absent" && ifAbsent !== undefined) return ifAbsent();
     connections = await engine.open(url, purpose, options);
     return await prepare(new Database(engine, hideCredentials(url), connections));
   } catch (error) {

@@ -1,3 +1,4 @@
+import { quoteIfOdd } from "../format.ts";
 /** Texts by locale. */
 export type Texts = Readonly<Record<string, string>>;
 
@@ -40,8 +41,9 @@ export function keyOf(entry: EntryKey): string {
 
 /** A key in words, for messages. */
 export function describeKey(entry: EntryKey): string {
-  if ("group" in entry) return `choice ${entry.choice} of ${entry.group}`;
-  return entry.line === undefined ? `style ${entry.style}` : `line ${entry.line} of ${entry.style}`;
+  if ("group" in entry) return `choice ${quoteIfOdd(entry.choice)} of ${quoteIfOdd(entry.group)}`;
+  const style = quoteIfOdd(entry.style);
+  return entry.line === undefined ? `style ${style}` : `line ${quoteIfOdd(entry.line)} of ${style}`;
 }
 
 /** The locales that have texts, sorted. */

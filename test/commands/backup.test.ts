@@ -100,6 +100,18 @@ describe("pds backup", () => {
     expect(existsSync(join(folder, "taken"))).toBe(false);
   });
 
+  test.each(["-journal", "-wal", "-shm"])(
+    "is not written where a file ends in %s that would be taken for its part",
+    async (end) => {
+      const folder = await temporaryFolder();
+      const target = join(folder, "backup");
+      await writeFiles(folder, { [`backup${end}`]: "another's" });
+      const { code, stderr } = await pds(["backup", target], filled.environment);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${target}${end} exists; choose another name`)]);
+      expect(readdirSync(folder)).toEqual([`backup${end}`]);
+    },
+  );
+
   test("points to the tools of a server", async () => {
     const { folder } = filled;
     const environment = { DATABASE_URL: await createMigratedStore("postgres") };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { $ } from "bun";
 import { connectTo, createStore, enginesOf, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
@@ -71,15 +71,20 @@ describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
 });
 
 test.each([
-  ["created", "none/store", "this user may not create files in"],
-  ["written", "store", "this user may not write it; use the user of the service"],
-])("a check finds that a store cannot be %s", async (_, name, message) => {
+  ["be created", "none/store", "this user may not create files in"],
+  ["be created behind a link", "link", "it is a link to a file that is not there"],
+  ["be written", "store", "this user may not write it; use the user of the service"],
+  ["get a journal", "writable", "this user may not create files in"],
+])("a check finds that a store cannot %s", async (_, name, message) => {
   const place = await temporaryFolder();
   await migrateStore(`sqlite:${place}/store`);
   // As a restored one has it.
   await using sql = await connectTo(`sqlite:${place}/store`);
   await sql.unsafe("PRAGMA journal_mode = DELETE");
   await sql.close();
+  copyFileSync(`${place}/store`, `${place}/writable`);
+  symlinkSync(`${place}/none/store`, `${place}/link`);
+  chmodSync(`${place}/writable`, 0o666);
   chmodSync(`${place}/store`, 0o444);
   chmodSync(place, 0o555);
   const database = join(import.meta.dir, "../../src/database/index.ts");

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { closeSync, copyFileSync, existsSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { SQL } from "bun";
 import { connectTo, createMigratedStore, createStore, engines, migrateStore, pds, serve } from "../support/pds.ts";
 
@@ -78,6 +88,23 @@ test.each(["empty", "gone"])("a write-ahead log whose store is %s is kept", asyn
     expect(stdout + stderr).toContain(`missing or empty, but ${path}-wal has changes`);
   }
   expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
+});
+
+test.each([
+  ["has one of its names, behind a link", "CREATE TABLE run (id INTEGER)", 3],
+  ["has none of its names", "CREATE TABLE other (id INTEGER)", 0],
+])("a look leaves the write-ahead log of another program's store that %s", async (_, statement, status) => {
+  const url = await createStore("sqlite");
+  const path = url.slice("sqlite:".length);
+  await using sql = new SQL(url);
+  for (const each of ["PRAGMA journal_mode = WAL", statement]) await sql.unsafe(each);
+  for (const end of ["", "-wal"]) copyFileSync(`${path}${end}`, `${path}.crashed${end}`);
+  symlinkSync(`${path}.crashed`, `${path}.link`);
+  const read = () => ["", "-wal"].map((end) => readFileSync(`${path}.crashed${end}`).toString("base64"));
+  const before = read();
+  expect((await pds(["check"], { DATABASE_URL: `sqlite:${path}.link` })).code).toBe(status);
+  expect((await pds(["history"], { DATABASE_URL: `sqlite:${path}.link` })).code).toBe(status === 0 ? 1 : status);
+  expect(read()).toEqual(before);
 });
 
 test("another program's store that a killed process left to be rolled back stays as it is", async () => {

@@ -94,10 +94,11 @@ export interface Engine {
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
   /**
-   * Runs work on an embedded store that is there so that its file cannot change, unless a killed process
-   * left something to roll back; does nothing for a server.
+   * Runs work on an embedded store that is there so that its file cannot change.
+   * @returns its result; undefined for a server, and if the work cannot be done before something is rolled
+   * back that a killed process left
    */
-  readonly lookAt: (url: string, work: (read: Read) => Promise<void>) => Promise<void>;
+  readonly lookAt: <T>(url: string, work: (read: Read) => Promise<T>) => Promise<T | undefined>;
   /** The statements that create the tables of an empty store. */
   readonly schema: readonly string[];
   /** Query for the `name` of everything that is where tables are created, also what other programs made. */

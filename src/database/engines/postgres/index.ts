@@ -30,7 +30,7 @@ export const postgres: Engine = {
   open: async (url, purpose, options) => connect(url, purpose, options),
   schema,
   // Looking at a server changes nothing.
-  lookAt: async () => {},
+  lookAt: async () => undefined,
   names,
   prepareFile: async () => {},
   columnTypes,

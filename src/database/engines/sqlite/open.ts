@@ -1,5 +1,15 @@
 import { constants, Database as File, type Statement } from "bun:sqlite";
-import { accessSync, closeSync, existsSync, constants as files, openSync, readSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  existsSync,
+  constants as files,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,7 +49,7 @@ export async function openFile(path: string, purpose: Purpose): Promise<Connecti
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
   // The files next to it would belong to this user, so that the store's owner could not write any more.
-  if (sizeOf(path) > 0 && isAtRest(path)) requireWritable(path);
+  if (sizeOf(path) > 0) requireWritable(path);
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
     for (const pragma of [...pragmas, ...pragmasOf[purpose]])
@@ -63,37 +73,38 @@ const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
 export const exists = (path: string) => sizeOf(path) > 0 || sizeOf(`${path}-wal`) > 0;
 
 /** Closing a writable connection moves the write-ahead log into the file, which loses the log of a damaged one. */
-export async function lookAt(path: string, work: (read: Read) => Promise<void>): Promise<void> {
+export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>): Promise<T | undefined> {
   // SQLite would remove the log.
   if (sizeOf(path) === 0)
     throw new Error(`it is missing or empty, but ${path}-wal has changes; put a backup in its place`);
   const look = async (name: string, flags: number) => {
     using file = new File(name, flags);
-    await work(<Row>(statement: string, values: Value[]) => file.query<Row, Value[]>(statement).all(...values));
+    return await work(<Row>(statement: string, values: Value[]) => file.query<Row, Value[]>(statement).all(...values));
   };
   const lookAtFileAlone = () =>
     look(`${pathToFileURL(path)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   // Otherwise, even a read-only connection leaves files of its user, in which others could not write.
   if (isAtRest(path)) return await lookAtFileAlone();
   try {
-    await look(path, constants.SQLITE_OPEN_READONLY);
+    return await look(path, constants.SQLITE_OPEN_READONLY);
   } catch (error) {
     if (!isReadOnly(error)) throw error;
     // What a killed process has left must be rolled back, unless the store is another program's. Until then,
     // it may look damaged.
-    await lookAtFileAlone().catch((cause: unknown) => {
+    return await lookAtFileAlone().catch((cause: unknown) => {
       if (!isStoreError(cause)) throw cause;
+      return undefined;
     });
   }
 }
 
 /** @throws Error when this user may not write the store, or create it */
 export function requireWritable(path: string): void {
-  if (sizeOf(path) > 0) {
-    requireAccess(path, "this user may not write it; use the user of the service");
-    return;
-  }
-  let folder = dirname(path);
+  const isThere = sizeOf(path) > 0;
+  if (isThere) requireAccess(path, "this user may not write it; use the user of the service");
+  else if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() && !existsSync(path))
+    throw new Error("it is a link to a file that is not there");
+  let folder = dirname(isThere ? realpathSync(path) : path);
   while (!existsSync(folder)) folder = dirname(folder);
   // In one with a slash at its end, a file is no folder.
   requireAccess(`${folder}/`, `this user may not create files in ${folder}`);
@@ -108,7 +119,9 @@ function requireAccess(path: string, message: string): void {
 }
 
 /** Whether no process has the file open, which is in WAL mode. */
-function isAtRest(path: string): boolean {
+function isAtRest(link: string): boolean {
+  // Its log is next to the file itself.
+  const path = realpathSync(link);
   const header = Buffer.alloc(20);
   const file = openSync(path, "r");
   readSync(file, header);
