@@ -201,17 +201,17 @@ function describeRawRequests(): string {
 
 /** The title of each decision. */
 async function describeDecisions(): Promise<string> {
-  const files = (await readdir(join(root, "docs", "decisions"))).sort();
+  const files = (await readdir(join(root, "docs", "decisions"))).filter((file) => file !== "README.md").sort();
   const lines = files.map(async (file) => {
     const text = await Bun.file(join(root, "docs", "decisions", file)).text();
     const [, number, title] = text.match(/^# (\d+)\. (.*)$/m) ?? [];
-    return `${number}. [${title}](decisions/${file})\n`;
+    return `${number}. [${title}](${file})\n`;
   });
   return (await Promise.all(lines)).join("");
 }
 
 const parts = [
-  { file: "docs/README.md", name: "decisions", text: describeDecisions },
+  { file: "docs/decisions/README.md", name: "decisions", text: describeDecisions },
   { file: "docs/reference/settings.md", name: "settings", text: describeSettings },
   { file: "docs/reference/settings.md", name: "purge", text: async () => describePurge() },
   { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
