@@ -174,7 +174,8 @@ function startForgetfulShop(files: Readonly<Record<string, ShopFile>>) {
 }
 
 test("a theme that drops properties and buttons that skip the form are mended as their guide says", async () => {
-  const recipe = await readRecipe("keep-personalization-in-the-cart", service.url);
+  const recipe = await readRecipe("personalize-a-product-page", service.url);
+  const [, element = ""] = recipe.only("html").match(/(<personalization-options .*<\/personalization-options>)/s) ?? [];
   const theme = `document.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
     fetch("/cart/add", { method: "POST", body: new FormData(event.target) });
@@ -186,7 +187,7 @@ test("a theme that drops properties and buttons that skip the form are mended as
       <style>${recipe.only("css")}</style>
       <script type="module" src="${service.url}/personalization-options.js"></script>
       <script type="module" src="/cart-problem.js"></script>
-      <form novalidate>${recipe.only("html")}<button type="submit">Add to cart</button>
+      <form novalidate>${element.replace(" ", ' cart="/cart.js" ')}<button type="submit">Add to cart</button>
       <div class="shopify-payment-button"><button type="button">Buy it now</button></div></form>
       <script>${theme}</script></html>`,
     ],
