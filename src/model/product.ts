@@ -38,6 +38,15 @@ export function toId(text: string): Id {
 }
 
 /**
+ * Writes an amount with two decimal places, as text, since a double could change it: `3000` is
+ * `3000.00`, `12.500` is `12.50`. Undefined when that would change the amount, as for `12.345`.
+ */
+export function toMoney(amount: string): string | undefined {
+  const [, whole, places = ""] = /^(-?\d+)(?:\.(\d{0,2})0*)?$/.exec(amount) ?? [];
+  return whole === undefined ? undefined : `${whole}.${places.padEnd(2, "0")}`;
+}
+
+/**
  * When a product becomes visible to shoppers: at its publication if it is active or unlisted.
  * @returns ISO 8601 in UTC with milliseconds; null for never
  */

@@ -102,6 +102,20 @@ for (const engine of enginesOf("postgres")) {
       expect(await answer(5)).toBe(stored(expected as Product));
     });
 
+    test.each([
+      ["3000", "3000.00"],
+      ["12.500", "12.50"],
+      ["12.5", "12.50"],
+      ["9007199254740993", "9007199254740993.00"],
+    ])("serves the price %s as %s", async (price, served) => {
+      const variants = (price: string) => [toVariant(6, { price, compare_at_price: price })];
+      expect((await importing(toJson(toProduct(6, { variants: variants(price) })))).code).toBe(0);
+      expect(await answer(6)).toBe(stored(toProduct(6, { variants: variants(served) })));
+      // Its own response, saved to a file.
+      expect((await importing(await answer(6))).code).toBe(0);
+      expect(await answer(6)).toBe(stored(toProduct(6, { variants: variants(served) })));
+    });
+
     test("reports a duplicate product, and the last one wins", async () => {
       const last = toProduct(7, { title: "Last" });
       const { code, stderr } = await importing([toProduct(7), toProduct(8), last].map(toJson).join("\n"));
@@ -128,7 +142,12 @@ for (const engine of enginesOf("postgres")) {
           badVariant({ price: 12.5 }),
           /:2: variants\[1\]\.price: expected string, got 12\.5/,
         ],
-        ["a price without cents", badVariant({ price: "12" }), /:2: variants\[1\]\.price: expected decimal text/],
+        [
+          "a price that two decimal places cannot express",
+          badVariant({ price: "12.345" }),
+          /:2: variants\[1\]\.price: expected decimal text with at most two places, such as "49\.95", got "12\.345"/,
+        ],
+        ["a price that is no amount", badVariant({ price: "1,5" }), /:2: variants\[1\]\.price: expected decimal text/],
         ["a wrong timestamp", bad({ created_at: "2026-01-01" }), /:2: created_at: expected a timestamp/],
         ["a missing variant field", badVariant({ position: undefined }), /:2: variants\[1\]\.position: is missing/],
         ["no variants at all", bad({ variants: undefined }), /:2: variants: is missing/],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Id, maxId } from "../product.ts";
+import { type Id, maxId, toMoney } from "../product.ts";
 
 const id = (description: string) =>
   z
@@ -36,7 +36,8 @@ const updated = () => timestamp("When it was last changed: ISO 8601 with a numer
 const money = (description: string) =>
   z
     .string()
-    .regex(/^-?\d+\.\d\d$/, 'expected decimal text with two places, such as "49.95"')
+    .overwrite((text) => toMoney(text) ?? text)
+    .regex(/^-?\d+\.\d\d$/, 'expected decimal text with at most two places, such as "49.95"')
     .describe(description);
 
 const gid = (kind: string) => z.string().describe(`Global identifier of the form \`gid://<platform>/${kind}/<id>\`.`);
@@ -100,10 +101,10 @@ export const variantSchema = z
       barcode: z.string(),
       sku: z.string(),
       title: z.string(),
-      price: money("Decimal text with two places."),
-      compare_at_price: money("Decimal text with two places.")
+      price: money("Decimal text with two places, in every currency."),
+      compare_at_price: money("Decimal text with two places, in every currency.")
         .nullable()
-        .describe("Decimal text with two places; null if the platform has none."),
+        .describe("Decimal text with two places, in every currency; null if the platform has none."),
       fulfillment_service: z.string().describe("Value seen: `manual`."),
       inventory_management: z.string().nullable().describe("Service that tracks the stock; null if none does."),
       inventory_policy: z.string().describe("Value seen: `deny`."),

@@ -6,6 +6,7 @@ import {
   type Product,
   parseProductId,
   toId,
+  toMoney,
   type Variant,
 } from "../../model/product.ts";
 import type { PlatformProduct, UnusableProduct } from "../platform.ts";
@@ -196,8 +197,8 @@ function toVariant(
     barcode: variant.barcode ?? "",
     sku: variant.sku ?? "",
     title: required(variant.title, "title of a variant"),
-    price: toMoney(variant.price),
-    compare_at_price: variant.compareAtPrice == null ? null : toMoney(variant.compareAtPrice),
+    price: requiredMoney(variant.price, "price"),
+    compare_at_price: variant.compareAtPrice == null ? null : requiredMoney(variant.compareAtPrice, "compareAtPrice"),
     // Reading other fulfillment or tracking services would require access to locations.
     fulfillment_service: "manual",
     inventory_management: inventoryItem.tracked ? "shopify" : null,
@@ -218,13 +219,11 @@ function toVariant(
   };
 }
 
-/**
- * Pads to two decimal places as text, since a double could change the amount. Further places are
- * kept.
- */
-function toMoney(amount: string): string {
-  const point = amount.indexOf(".");
-  return point < 0 ? `${amount}.00` : amount.padEnd(point + ".00".length, "0");
+/** @throws Error for an amount with more than two decimal places, which rounding would change */
+function requiredMoney(amount: string, name: string): string {
+  const money = toMoney(`${amount}`);
+  if (money !== undefined) return money;
+  throw new Error(`the ${name} of a variant is ${amount}, expected at most two decimal places`);
 }
 
 /** The contract's name of each weight unit, and its grams. */
