@@ -53,7 +53,7 @@ interface Cut {
   readonly error?: string;
 }
 
-function cut(chunks: readonly string[], depth: 0 | 2 = 0, limits?: JsonLimits): Cut {
+function cut(chunks: readonly string[], depth: 0 | 1 = 0, limits?: JsonLimits): Cut {
   const splitter = new JsonSplitter(depth, "feed.ndjson", limits);
   const pieces: Cut["pieces"] = [];
   const add = ({ text, line }: JsonDocument) => pieces.push({ text, line });
@@ -87,7 +87,7 @@ describe("a JSON text of many values", () => {
   test.each([
     [0, undefined],
     [0, rowLimits],
-    [2, undefined],
+    [1, undefined],
   ] as const)("gives the same pieces whatever way it arrives, at depth %i with limits %j", (depth, limits) => {
     fc.assert(
       fc.property(inChunks(anyText), ({ whole, some, all }) => {
@@ -141,11 +141,17 @@ describe("a JSON text of many values", () => {
   });
 
   test.each([
-    ["of an object", '{"products": [{"a": 1},\n {"b": [2]}]}', ['{"a": 1}', '{"b": [2]}'], [1, 2]],
-    ["of an empty one", '{"products": []}', [], []],
-    ["beside values of its own", '{"page": 1, "products": ["x", 2], "next": null}', ['"x"', "2"], [1, 1]],
-  ])("gives the elements of the lists %s", (_, text, pieces, lines) => {
-    const found = cut([text], 2).pieces;
+    ["lists", '{"products": [{"a": 1},\n {"b": [2]}]}', ['"products"', '[{"a": 1},\n {"b": [2]}]'], [1, 1]],
+    ["nothing", "{ }", [], []],
+    [
+      "plain values",
+      '{"a":1 ,"b" :\n"x:y","c": null}',
+      ['"a"', "1", '"b"', '"x:y"', '"c"', "null"],
+      [1, 1, 1, 2, 2, 2],
+    ],
+    ["objects", '{"a":{"b":{"c":1}},"d":{}}', ['"a"', '{"b":{"c":1}}', '"d"', "{}"], [1, 1, 1, 1]],
+  ])("gives the names and values of an object of %s", (_, text, pieces, lines) => {
+    const found = cut([text], 1).pieces;
     expect(found.map((piece) => piece.text)).toEqual(pieces);
     expect(found.map((piece) => piece.line)).toEqual(lines);
   });

@@ -6,7 +6,7 @@ import { replaceProducts } from "../database/product-replacement.ts";
 import { ServiceError } from "../errors.ts";
 import { wasOrWere } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { countRejected, excerpt } from "../model/import-report.ts";
+import { countRejected, excerpt, formatNames } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
 import { readProducts } from "./product-files.ts";
 import { stageBatches } from "./staged-batches.ts";
@@ -75,12 +75,18 @@ async function* readBatches(
   /** The product that has each handle. */
   const handles = new Map<string, string>();
   const hidden = new Set<string>();
+  /** Names beside the products of wrappers. */
+  const ignored = new Set<string>();
   const now = new Date().toISOString();
   let batch = new Map<string, StoredProduct>();
   for await (const document of readProducts(files, maxFileMegabytes)) {
     signal.throwIfAborted();
     if ("rejected" in document) {
       reporter.reject(...document.rejected);
+      continue;
+    }
+    if ("ignored" in document) {
+      for (const name of document.ignored) ignored.add(name);
       continue;
     }
     const { product, file, line } = document;
@@ -108,6 +114,7 @@ async function* readBatches(
     batch = new Map();
   }
   reporter.finishDuplicates();
+  if (ignored.size > 0) reporter.note(`ignored fields beside the products: ${formatNames([...ignored])}`);
   for (const note of hiddenNotes(visible, hidden.size, seen.size)) reporter.note(note);
   const { rejected } = reporter.report;
   if (rejected > 0) {

@@ -6,14 +6,15 @@ import type { RejectedRow } from "../model/import-report.ts";
 import type { Product } from "../model/product.ts";
 import { parseProduct } from "../model/product-document.ts";
 
-/** A product of a file, or the reasons why it was rejected. */
+/** A product of a file, the reasons why it was rejected, or names of a wrapper that hold none. */
 export type ProductDocument =
   | { readonly product: Product; readonly file: string; readonly line: number }
-  | { readonly rejected: RejectedRow[] };
+  | { readonly rejected: RejectedRow[] }
+  | { readonly ignored: string[] };
 
 /**
  * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports
- * of a platform do: `{"product": …}` or `{"products": […]}`.
+ * of a platform do: `{"product": …}` or `{"products": […]}`, beside other names.
  * @throws ServiceError `invalid_input` when a file is missing, too large, or not text, `conflict`
  * when one changed while it was read.
  */
@@ -46,17 +47,29 @@ function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file
     };
     return;
   }
-  if (holds(document, "products") && Array.isArray(document.products)) {
-    const splitter = new JsonSplitter(2);
-    for (const inner of splitter.push(text))
-      yield* readDocument({ text: inner.text, line: line + inner.line - 1 }, file);
-    return;
+  const fields: Readonly<Record<string, unknown>> = Object(document);
+  const [hasList, hasOne] = [Array.isArray(fields.products), "product" in fields];
+  if (hasList || hasOne) {
+    yield { ignored: Object.keys(fields).filter((name) => name !== "product" && name !== "products") };
   }
-  const parsed = parseProduct(holds(document, "product") ? document.product : document);
+  if (hasList) yield* readList({ text, line }, file);
+  if (hasList && !hasOne) return;
+  const parsed = parseProduct(hasOne ? fields.product : document);
   if (parsed.product) yield { product: parsed.product, file, line };
   else yield { rejected: parsed.problems.map((problem) => ({ file, line, ...problem })) };
 }
 
-function holds<Key extends string>(value: unknown, key: Key): value is Record<Key, unknown> {
-  return typeof value === "object" && value !== null && key in value;
+/** Reads the products from the text of a wrapper, which tells their lines. */
+function* readList({ text, line }: Pick<JsonDocument, "text" | "line">, file: string): Generator<ProductDocument> {
+  let name: unknown;
+  for (const part of new JsonSplitter(1).push(text)) {
+    if (name === undefined) {
+      name = parseJson(part.text);
+      continue;
+    }
+    for (const inner of name === "products" ? new JsonSplitter().push(part.text) : []) {
+      yield* readDocument({ text: inner.text, line: line + part.line + inner.line - 2 }, file);
+    }
+    name = undefined;
+  }
 }

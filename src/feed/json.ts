@@ -54,12 +54,14 @@ const isSpace = (character: number) => character <= 0x20;
 /**
  * Splits JSON text into documents, in chunks, and keeps at most one in memory. The documents are
  * the values of NDJSON or of concatenated JSON, the elements of a top-level array, or, with `depth`
- * 2, the elements of the arrays in an object. It only finds their ends; it does not validate them.
+ * 1, the names and values of one object, in turn. It only finds their ends; it does not validate
+ * them.
  */
 export class JsonSplitter {
   /** For messages. */
   readonly #file: string;
   readonly #limits: JsonLimits;
+  readonly #isObject: boolean;
   /** Number of containers around a document. */
   #documentDepth: number;
   #depth = 0;
@@ -86,8 +88,9 @@ export class JsonSplitter {
     return this.#isEmpty;
   }
 
-  constructor(depth: 0 | 2 = 0, file = "the text", limits = documentLimits) {
+  constructor(depth: 0 | 1 = 0, file = "the text", limits = documentLimits) {
     this.#documentDepth = depth;
+    this.#isObject = depth === 1;
     this.#file = file;
     this.#limits = limits;
   }
@@ -104,7 +107,8 @@ export class JsonSplitter {
         else if (character === quote) this.#inString = false;
         continue;
       }
-      const separates = isSpace(character) || character === comma || (character === colon && !this.#inDocument);
+      const isBetween = !this.#inDocument || (this.#isObject && this.#depth === 1);
+      const separates = isSpace(character) || character === comma || (character === colon && isBetween);
       const closes = character === closeBrace || character === closeBracket;
       if (this.#inDocument && this.#depth === this.#documentDepth && (separates || closes)) {
         yield this.#end(chunk.slice(start, index));

@@ -114,3 +114,9 @@ export const excerpt = (text: string) => JSON.stringify(shorten(text, 80));
 /** Returns the beginning of untrusted text. */
 export const shorten = (text: string, maxLength = 200) =>
   text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
+
+/** Formats names from a file for a message: at most ten, each shortened. */
+export function formatNames(names: readonly string[]): string {
+  const shown = names.slice(0, 10).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
+  return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
+}

@@ -6,8 +6,9 @@ import { TextDecoding } from "../feed/decode.ts";
 import { isNdjson, readBytes } from "../feed/file.ts";
 import { JsonSplitter, rowLimits } from "../feed/json.ts";
 import type { Delimiter, Encoding } from "../model/feed-format.ts";
+import { formatNames } from "../model/import-report.ts";
 import type { ListName } from "../model/personalization.ts";
-import { createHeaderTest, formatNames, type Header, readHeader } from "./header.ts";
+import { createHeaderTest, type Header, readHeader } from "./header.ts";
 import { addObject, FieldNames } from "./json-rows.ts";
 import { RowBatch } from "./rows.ts";
 

@@ -1,7 +1,7 @@
 import type { PersonalizationOptions } from "../config/index.ts";
 import { ServiceError } from "../errors.ts";
 import type { CsvRecord } from "../feed/csv.ts";
-import { excerpt } from "../model/import-report.ts";
+import { excerpt, formatNames } from "../model/import-report.ts";
 import { type ListName, listNames, lists } from "../model/personalization.ts";
 
 type Aliases = Pick<PersonalizationOptions, "aliases">;
@@ -110,12 +110,6 @@ function otherList(list: ListName, names: readonly string[]): ListName | undefin
   const lowerCase = names.map((name) => name.toLowerCase());
   const match = listNames.find((candidate) => lists[candidate].columns.every((column) => lowerCase.includes(column)));
   return match === list ? undefined : match;
-}
-
-/** Formats names from a file for a message: at most ten, each shortened. */
-export function formatNames(names: readonly string[]): string {
-  const shown = names.slice(0, 10).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
-  return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
 }
 
 function invalid(message: string): ServiceError {

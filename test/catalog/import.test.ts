@@ -35,6 +35,29 @@ for (const engine of enginesOf("postgres")) {
       ["a wrapped product", JSON.stringify({ product: one }), [one]],
       ["wrapped products", JSON.stringify({ products: [one, two] }, null, 2), [one, two]],
       ["pages of wrapped products", `${toJson({ products: [one] })}\n${toJson({ products: [two] })}\n`, [one, two]],
+      [
+        "wrapped products beside a page and another list",
+        JSON.stringify({
+          meta: { products: [{ a: 1 }] },
+          page_info: { next: "a:1" },
+          products: [one, two],
+          previous: [toProduct(1, { title: "Old" })],
+        }),
+        [one, two],
+      ],
+      ["a product and a list in a wrapper", JSON.stringify({ product: one, products: [two] }), [one, two]],
+      ["a name with an escape", toJson({ products: [one] }).replace("products", "\\u0070roducts"), [one]],
+      ["a wrapped product beside a page", JSON.stringify({ page: { product: 1 }, product: one }, null, 1), [one]],
+      [
+        "an array of wrappers",
+        JSON.stringify([{ products: [{ product: one }] }, { page: 2, products: [] }, { products: [two] }]),
+        [one, two],
+      ],
+      [
+        "wrappers one after the other",
+        `${toJson({ products: [one], page: 1 })}${toJson({ product: two })}`,
+        [one, two],
+      ],
       ["NDJSON of wrapped products", `${toJson({ product: one })}\n${toJson({ product: two })}\n`, [one, two]],
       ["text with a byte-order mark", `\uFEFF${toJson(one)}`, [one]],
     ])("reads %s and replaces the whole set", async (_, content, products) => {
@@ -123,6 +146,21 @@ for (const engine of enginesOf("postgres")) {
       expect(stderr).toMatch(/products\.json:3: duplicate product 7, first at .*products\.json:1; the last one wins/);
       expect(await answer(7)).toBe(stored(last));
       expect(await newestHistory()).toMatchObject({ counts: 2 });
+    });
+
+    test("names the fields beside the products of all wrappers once", async () => {
+      const wrappers = [1, 2, 3].map((id) => ({ products: [toProduct(id)], page_info: {}, meta: { id } }));
+      const { code, stderr } = await importing(`${wrappers.map(toJson).join("\n")}\n${await answer(99)}`);
+      expect(code).toBe(1);
+      const { stderr: notes } = await importing([...wrappers, { product: toProduct(4), shop: "a" }].map(toJson).join());
+      expect(stderr).toContain("expected object, got null");
+      expect(notes).toBe("ignored fields beside the products: page_info, meta, shop\n");
+    });
+
+    test("names the line of a rejected product in a wrapper", async () => {
+      const content = `\n${JSON.stringify({ page: { a: 1 }, products: [toProduct(1), without("title")] }, null, 2)}`;
+      const line = content.slice(0, content.indexOf('"id": 2,')).split("\n").length - 1;
+      expect((await importing(content)).stderr).toContain(`products.json:${line}: title: is missing`);
     });
 
     const lines = (...documents: object[]) => documents.map(toJson).join("\n");

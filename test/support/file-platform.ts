@@ -28,6 +28,7 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
     try {
       for await (const document of readProducts([path])) {
         if ("rejected" in document) throw new Error(document.rejected[0]?.reason);
+        if ("ignored" in document) continue;
         const { product } = document;
         const updatedAtMs = Date.parse(product.updated_at);
         const updatedAt = `${new Date(updatedAtMs).toISOString().slice(0, 19)}Z`;
