@@ -110,6 +110,8 @@ export interface Shop {
   readonly id: string;
   /** IANA name, such as `America/New_York`. */
   readonly timeZone: string;
+  /** As the platform spells it: the unit of variants that have no weight. */
+  readonly weightUnit: string;
   /** When the shop was read, by the platform's clock: milliseconds since 1970. */
   readonly readAtMs: number;
 }

@@ -83,11 +83,13 @@ const requests: Record<string, (platform: Platform, signal: AbortSignal) => Prom
   readShop: (platform, signal) => platform.readShop(signal),
   listProducts: (platform, signal) => Array.fromAsync(platform.listProducts(undefined, signal)),
   readCatalog: (platform, signal) =>
-    platform.readCatalog({ id: "any", timeZone: "UTC", readAtMs: Date.now() }, signal).catch((error) => {
-      // A platform may answer a failed bulk read so that the products are read one by one instead.
-      if (error instanceof BulkReadError) return platform.readProduct(unknownId, { priority: "sync", signal });
-      throw error;
-    }),
+    platform
+      .readCatalog({ id: "any", timeZone: "UTC", weightUnit: "POUNDS", readAtMs: Date.now() }, signal)
+      .catch((error) => {
+        // A platform may answer a failed bulk read so that the products are read one by one instead.
+        if (error instanceof BulkReadError) return platform.readProduct(unknownId, { priority: "sync", signal });
+        throw error;
+      }),
   readProduct: (platform, signal) => platform.readProduct(unknownId, { priority: "sync", signal }),
   findProductId: (platform, signal) => platform.findProductId("no-such-handle", { priority: "live", signal }),
   countProducts: (platform, signal) => platform.countProducts(signal),

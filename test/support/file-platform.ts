@@ -54,7 +54,7 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
     async readShop(signal) {
       const readAtMs = Date.now();
       await readAll(signal);
-      return { id: shopId, timeZone: "UTC", readAtMs };
+      return { id: shopId, timeZone: "UTC", weightUnit: "POUNDS", readAtMs };
     },
     listProducts,
     async readCatalog({ readAtMs }, signal) {

@@ -105,7 +105,7 @@ export const variantSchema = z
       compare_at_price: money("Decimal text with two places, in every currency.")
         .nullable()
         .describe("Decimal text with two places, in every currency; null if the platform has none."),
-      fulfillment_service: z.string().describe("Value seen: `manual`."),
+      fulfillment_service: z.string().describe("Values seen: `manual`, `gift_card`."),
       inventory_management: z.string().nullable().describe("Service that tracks the stock; null if none does."),
       inventory_policy: z.string().describe("Value seen: `deny`."),
       inventory_quantity: integer(),
@@ -115,7 +115,7 @@ export const variantSchema = z
       tax_code: z.string(),
       grams: integer(),
       weight: z.number(),
-      weight_unit: z.string().describe("Value seen: `lb`."),
+      weight_unit: z.string().describe("`lb`, `oz`, `g`, or `kg`."),
       option1: z.string().nullable(),
       option2: z.string().nullable(),
       option3: z.string().nullable(),

@@ -11,6 +11,7 @@ import {
 } from "../../model/product.ts";
 import type { PlatformProduct, UnusableProduct } from "../platform.ts";
 import type { DocumentSet } from "./documents.ts";
+import { localTimeFormatter } from "./local-time.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -22,18 +23,32 @@ import type {
 
 type ToLocal = (utc: string) => string;
 
+/** How a shop writes times, and weights that it does not have. */
+export interface ShopUnits {
+  /** Converts a timestamp to the shop's time zone. */
+  readonly toLocal: ToLocal;
+  /** As Shopify spells it. */
+  readonly weightUnit: string;
+}
+
+/** @throws Error when the zone is unknown */
+export const unitsOf = (timeZone: string, weightUnit: string): ShopUnits => ({
+  toLocal: localTimeFormatter(timeZone),
+  weightUnit,
+});
+
 /**
  * Converts a product, unless it cannot be expressed in the contract's shape.
  * @param options fields that were not read, and the namespaces of the metafields to keep
  */
 export function convert(
   product: CompleteProduct,
-  toLocal: ToLocal,
+  shop: ShopUnits,
   { kept, namespaces }: Pick<DocumentSet, "kept" | "namespaces"> = { kept: [], namespaces: [] },
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
-    return { product: toProduct(chosen, toLocal), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
+    return { product: toProduct(chosen, shop), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
   } catch (error) {
     return { id: BigInt(product.legacyResourceId), unusable: `cannot be converted: ${(error as Error).message}` };
   }
@@ -42,13 +57,13 @@ export function convert(
 /**
  * Converts a Shopify product to the contract's product. Optional fields that were not read get
  * defaults, for products that have no stored values yet.
- * @param toLocal converts a timestamp to the shop's time zone, see `localTimeFormatter`
  * @throws Error when a required value is missing, or not one that the contract can express
  */
-export function toProduct(product: CompleteProduct, toLocal: ToLocal): Product {
+export function toProduct(product: CompleteProduct, shop: ShopUnits): Product {
+  const { toLocal } = shop;
   const id = toId(product.legacyResourceId);
   const options = product.options.toSorted(byPosition);
-  const variants = product.variants.toSorted(byPosition).map((variant) => toVariant(variant, id, options, toLocal));
+  const variants = product.variants.toSorted(byPosition).map((variant) => toVariant(variant, product, options, shop));
   const images = toImages(product, id, variants, toLocal);
   const publishedAt = publicationTime(product);
   return {
@@ -179,9 +194,9 @@ function toOption({ id, name, position, values }: ShopifyOption, productId: Id):
 
 function toVariant(
   variant: CompleteVariant,
-  productId: Id,
+  product: CompleteProduct,
   options: readonly ShopifyOption[],
-  toLocal: ToLocal,
+  { toLocal, weightUnit }: ShopUnits,
 ): Variant {
   const id = toId(variant.legacyResourceId);
   const { inventoryItem, selectedOptions } = variant;
@@ -190,7 +205,7 @@ function toVariant(
   );
   return {
     id,
-    product_id: productId,
+    product_id: toId(product.legacyResourceId),
     inventory_item_id: toId(inventoryItem.legacyResourceId),
     position: variant.position,
     image_id: toImageId(variant.image?.id),
@@ -200,7 +215,7 @@ function toVariant(
     price: requiredMoney(variant.price, "price"),
     compare_at_price: variant.compareAtPrice == null ? null : requiredMoney(variant.compareAtPrice, "compareAtPrice"),
     // Reading other fulfillment or tracking services would require access to locations.
-    fulfillment_service: "manual",
+    fulfillment_service: product.isGiftCard ? "gift_card" : "manual",
     inventory_management: inventoryItem.tracked ? "shopify" : null,
     inventory_policy: variant.inventoryPolicy?.toLowerCase() ?? "deny",
     inventory_quantity: variant.inventoryQuantity ?? 0,
@@ -208,7 +223,7 @@ function toVariant(
     requires_shipping: inventoryItem.requiresShipping ?? true,
     taxable: variant.taxable ?? true,
     tax_code: variant.taxCode ?? "",
-    ...toWeight(inventoryItem.measurement?.weight ?? null),
+    ...toWeight(inventoryItem.measurement?.weight ?? { unit: weightUnit, value: 0 }),
     option1,
     option2,
     option3,
@@ -235,10 +250,10 @@ const units: Readonly<Record<string, { readonly name: string; readonly grams: nu
 };
 
 /** @throws Error for an unknown unit, rather than serve a wrong weight */
-function toWeight(
-  weight: { readonly unit: string; readonly value: number } | null,
-): Pick<Variant, "grams" | "weight" | "weight_unit"> {
-  if (weight === null) return { grams: 0, weight: 0, weight_unit: "lb" };
+function toWeight(weight: {
+  readonly unit: string;
+  readonly value: number;
+}): Pick<Variant, "grams" | "weight" | "weight_unit"> {
   const unit = units[weight.unit];
   if (unit === undefined) throw new Error(`Shopify sent an unknown unit of weight: ${weight.unit}`);
   return { grams: Math.round(weight.value * unit.grams), weight: weight.value, weight_unit: unit.name };

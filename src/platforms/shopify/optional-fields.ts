@@ -10,6 +10,7 @@ export const optionalFields = {
   "Product.tags": { of: "product", fields: ["tags"] },
   "Product.templateSuffix": { of: "product", fields: ["template_suffix"] },
   "Product.vendor": { of: "product", fields: ["vendor"] },
+  "Product.isGiftCard": { of: "variant", fields: ["fulfillment_service"] },
   "Product.metafields": { of: "product", fields: ["metafields"] },
   "Product.media": { of: "image", fields: ["created_at", "updated_at"] },
   "Image.altText": { of: "image", fields: ["alt"] },

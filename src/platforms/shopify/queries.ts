@@ -12,6 +12,7 @@ export interface ShopifyShop {
   readonly id: string;
   readonly myshopifyDomain: string;
   readonly ianaTimezone: string;
+  readonly weightUnit: string;
 }
 
 export interface ShopifyMetafield {
@@ -91,6 +92,7 @@ export interface ShopifyProductCore {
   readonly tags?: readonly string[];
   readonly templateSuffix?: string | null;
   readonly vendor?: string;
+  readonly isGiftCard?: boolean;
   readonly options: readonly ShopifyOption[];
 }
 
@@ -113,7 +115,7 @@ type Selection = readonly string[];
 
 const core: Selection = [
   ..."id legacyResourceId title descriptionHtml handle createdAt updatedAt publishedAt".split(" "),
-  ..."productType status tags templateSuffix vendor".split(" "),
+  ..."productType status tags templateSuffix vendor isGiftCard".split(" "),
   "options { id name position values }",
 ];
 
@@ -177,14 +179,14 @@ export function createDocuments({ refused = new Set(), publication = "", namespa
   const documents = {
     ProductById: `
 query ProductById($id: ID!, ${pageSizes}) {
-  shop { id myshopifyDomain ianaTimezone }
+  shop { id myshopifyDomain ianaTimezone weightUnit }
   product(id: $id) { ${firstPages} }
 }`,
 
     // In the order of their ids, so that reading can continue after an id.
     ProductsPage: `
 query ProductsPage($query: String, $first: Int!, $after: String, ${pageSizes}) {
-  shop { id myshopifyDomain ianaTimezone }
+  shop { id myshopifyDomain ianaTimezone weightUnit }
   products(first: $first, after: $after, query: $query, sortKey: ID) { nodes { ${firstPages} } ${pageInfo} }
 }`,
 
@@ -231,7 +233,7 @@ query ProductMediaPage($id: ID!, $first: Int!, $after: String) {
   }
 }`,
 
-    Shop: "query Shop { shop { id myshopifyDomain ianaTimezone } }",
+    Shop: "query Shop { shop { id myshopifyDomain ianaTimezone weightUnit } }",
 
     // Grouped, so that siblings keep their order, which is the only position that an image has.
     BulkRun: `

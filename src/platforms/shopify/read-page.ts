@@ -1,7 +1,6 @@
 import type { CatalogPage, PlatformProduct, UnusableProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
-import { localTimeFormatter } from "./local-time.ts";
-import { convert } from "./mapping.ts";
+import { convert, unitsOf } from "./mapping.ts";
 import type { Page, ShopifyShop } from "./queries.ts";
 import { type FirstPage, findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
 import { type Failure, ShopifyError } from "./retry.ts";
@@ -88,7 +87,7 @@ const startAfter = (id: bigint | undefined): { query: string | null; after: stri
 
 function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | undefined): PageRead["page"] {
   const startedAtMs = sent?.sentAtMs ?? 0;
-  const toLocal = localTimeFormatter(shop.ianaTimezone);
+  const units = unitsOf(shop.ianaTimezone, shop.weightUnit);
   const converted: (PlatformProduct | UnusableProduct)[] = [];
   const unread: bigint[] = [];
   for (const product of products.nodes) {
@@ -98,7 +97,7 @@ function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | und
       unread.push(BigInt(product.legacyResourceId));
       continue;
     }
-    const read = convert(complete, toLocal, sent?.documents);
+    const read = convert(complete, units, sent?.documents);
     const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
     converted.push("unusable" in read ? read : { ...read, isSettled });
   }

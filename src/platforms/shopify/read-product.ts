@@ -2,8 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import type { DocumentSet } from "./documents.ts";
-import { localTimeFormatter } from "./local-time.ts";
-import { convert } from "./mapping.ts";
+import { convert, unitsOf } from "./mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -118,7 +117,7 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   const [documents, ...others] = used;
   // A field was refused, or is asked for again, between two pages.
   if (others.length > 0) throw new ChangedWhileRead([product.updatedAt]);
-  const found = convert(complete, localTimeFormatter(shop.ianaTimezone), documents);
+  const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
   return { shopId: shop.id, readAtMs: startedAtMs, found: { ...found, isSettled } };

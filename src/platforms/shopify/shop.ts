@@ -8,5 +8,5 @@ export async function readShop(request: SendRequest, options: RequestOptions): P
     readAtMs = sentAtMs;
   };
   const { shop } = await request<{ shop: ShopifyShop }>("Shop", {}, { ...options, onResponse });
-  return { id: shop.id, timeZone: shop.ianaTimezone, readAtMs };
+  return { id: shop.id, timeZone: shop.ianaTimezone, weightUnit: shop.weightUnit, readAtMs };
 }

@@ -10,8 +10,7 @@ import { splitLines } from "../../../src/platforms/shopify/bulk/lines.ts";
 import { type BulkResult, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
-import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
-import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
+import { toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
 import { bulkQueries, type CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, startOwn, watch } from "../../support/shopify.ts";
@@ -384,7 +383,7 @@ function linesOf(lines: readonly string[], ids: ReadonlySet<string>): string[] {
 
 describe("bulk results", () => {
   test("equal the products that are read one by one", async () => {
-    const toLocal = localTimeFormatter("America/New_York");
+    const units = unitsOf("America/New_York", "POUNDS");
     const found = await partitioned(serveLines(productLines, 7), serveLines(mediaLines));
     expect(found.map(({ id }) => id).toSorted()).toEqual(
       platform.catalog
@@ -394,7 +393,7 @@ describe("bulk results", () => {
     );
     for (const product of found) {
       const read = await readFound(request, BigInt(product.legacyResourceId), live());
-      expect(toProduct(product, toLocal)).toEqual(read?.product as never);
+      expect(toProduct(product, units)).toEqual(read?.product as never);
     }
   });
 

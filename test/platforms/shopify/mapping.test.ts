@@ -4,7 +4,7 @@ import { toJson } from "../../../src/json.ts";
 import { type Id, maxId, type Product, toId, type Variant } from "../../../src/model/product.ts";
 import { productSchema } from "../../../src/model/schemas/product.ts";
 import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
-import { toProduct } from "../../../src/platforms/shopify/mapping.ts";
+import { type ShopUnits, toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -215,11 +215,11 @@ const toPlatformProduct = (changes: Partial<CompleteProduct> = {}): CompleteProd
   ...changes,
 });
 
-const toNewYork = localTimeFormatter("America/New_York");
+const newYork: ShopUnits = unitsOf("America/New_York", "POUNDS");
 
 /** Maps a product, which must have all fields of the contract, no others, in its order. */
 function mapped(changes: Partial<CompleteProduct> = {}): Product {
-  const product = toProduct(toPlatformProduct(changes), toNewYork);
+  const product = toProduct(toPlatformProduct(changes), newYork);
   expect(toJson(product)).toBe(toJson(productSchema.parse(product)));
   return product;
 }
@@ -444,6 +444,22 @@ describe("a Shopify variant", () => {
   test("without a weight has weight 0", () => {
     const variant = mappedVariant(toPlatformItem({ measurement: { weight: null } }));
     expect(variant).toMatchObject({ weight: 0, weight_unit: "lb", grams: 0 });
+  });
+
+  test("without a weight has weight 0 in the unit of the shop", () => {
+    const product = toPlatformProduct({
+      variants: [toPlatformVariant(toPlatformItem({ measurement: { weight: null } }))],
+    });
+    const [variant] = toProduct(product, unitsOf("Europe/Berlin", "KILOGRAMS")).variants;
+    expect(variant).toMatchObject({ weight: 0, weight_unit: "kg", grams: 0 });
+  });
+
+  test.each([
+    [true, "gift_card"],
+    [false, "manual"],
+    [undefined, "manual"],
+  ])("of a product whose isGiftCard is %j has the fulfillment service %s", (isGiftCard, service) => {
+    expect(mapped({ ...(isGiftCard !== undefined && { isGiftCard }) }).variants[0]?.fulfillment_service).toBe(service);
   });
 
   test("with an unknown unit of weight is rejected", () => {
@@ -860,7 +876,7 @@ describe("the largest product", () => {
       media: numbers.map((number) => toPlatformMedium(mediumOf(number), 1900 + (number % 100))),
       variants,
     });
-    const product = toProduct(any, toNewYork);
+    const product = toProduct(any, newYork);
     expect(product.variants).toHaveLength(2048);
     expect(product.images).toHaveLength(250);
     expect(product.images.flatMap((image) => image.variant_ids)).toHaveLength(2048);

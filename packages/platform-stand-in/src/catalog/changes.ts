@@ -11,6 +11,7 @@ type ProductFields = Pick<
   | "tags"
   | "templateSuffix"
   | "vendor"
+  | "isGiftCard"
   | "onPointOfSale"
 >;
 type VariantFields = Omit<

@@ -40,6 +40,7 @@ export function createProduct(source: ProductSource): ProductRecord {
     tags: nulls ? [] : tags.filter((_, index) => roll(base, 50 + index, 4) === 0).toSorted(),
     templateSuffix: nulls ? null : pick(base, 35, [null, "", "personalized"]),
     vendor: pick(base, 36, vendors),
+    isGiftCard: false,
     variantsCount: { count: source.shape.variants, precision: "EXACT" },
     onPointOfSale: roll(base, 37, 2) === 0,
     // Getters: a page of 250 ids and times need not create options, variants, and images.

@@ -19,6 +19,7 @@ export interface ProductRecord {
   readonly tags: readonly string[];
   readonly templateSuffix: string | null;
   readonly vendor: string;
+  readonly isGiftCard: boolean;
   readonly variantsCount: { readonly count: number; readonly precision: "EXACT" };
   readonly options: readonly OptionRecord[];
   readonly images: LazyList<ImageRecord>;

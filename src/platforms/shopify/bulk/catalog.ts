@@ -2,8 +2,7 @@ import type { Log } from "../../../log.ts";
 import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
 import type { DocumentSet, Documents } from "../documents.ts";
-import { localTimeFormatter } from "../local-time.ts";
-import { convert } from "../mapping.ts";
+import { convert, type ShopUnits, unitsOf } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
 import { findRefusedFields } from "../read-page.ts";
 import { agreeMs } from "../read-product.ts";
@@ -22,7 +21,7 @@ interface Context {
 /** Reads the whole catalog with two bulk operations; see `Platform.readCatalog`. */
 export async function readCatalog(
   request: SendRequest,
-  { timeZone, readAtMs }: Shop,
+  { timeZone, weightUnit, readAtMs }: Shop,
   options: RequestOptions,
   { documents, log, download }: Context,
 ): Promise<CatalogSnapshot> {
@@ -41,7 +40,7 @@ export async function readCatalog(
     ids: partitions.ids,
     unsettledSinceMs,
     kept: sent.kept,
-    readProducts: () => readProducts(partitions, timeZone, unsettledSinceMs, sent),
+    readProducts: () => readProducts(partitions, unitsOf(timeZone, weightUnit), unsettledSinceMs, sent),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };
 }
@@ -80,13 +79,12 @@ async function runTwice(name: string, run: () => Promise<BulkResult>, log: Log):
 
 async function* readProducts(
   partitions: BulkPartitions,
-  timeZone: string,
+  units: ShopUnits,
   unsettledSinceMs: number,
   sent: DocumentSet,
 ): AsyncGenerator<Iterable<PlatformProduct | UnusableProduct>> {
-  const toLocal = localTimeFormatter(timeZone);
   const toPlatformProduct = (product: CompleteProduct): PlatformProduct | UnusableProduct => {
-    const converted = convert(product, toLocal, sent);
+    const converted = convert(product, units, sent);
     const isSettled = Date.parse(product.updatedAt) < unsettledSinceMs;
     return "unusable" in converted ? converted : { ...converted, isSettled };
   };
