@@ -1,14 +1,46 @@
 import type { Database } from "../database/database.ts";
-import { listProductStates, type StoredProduct } from "../database/product.ts";
+import { countProducts, listDocuments, listProductStates, type StoredProduct } from "../database/product.ts";
+import { parseJson } from "../json.ts";
+import type { Product } from "../model/product.ts";
+import { checkLostImages } from "./guards.ts";
+import { type SyncContext, syncProducts } from "./sync.ts";
 
-/** The products that differ from the stored ones: in content, not only in their time. */
-export async function findChanged(database: Database, products: readonly StoredProduct[]): Promise<StoredProduct[]> {
+/**
+ * Finds the products that differ from the stored ones: in content, not only in their time.
+ * @returns apart from the others, the ids of those that have fewer images than before
+ */
+export async function findChanged(
+  database: Database,
+  products: readonly StoredProduct[],
+): Promise<{ changed: StoredProduct[]; losing: bigint[] }> {
   const states = await listProductStates(
     database,
     products.map(({ id }) => id),
   );
-  return products.filter(({ id, tag, updatedAt }) => {
+  const differing = products.filter(({ id, tag, updatedAt }) => {
     const state = states.get(`${id}`);
     return state?.tag !== tag || state.updatedAt !== updatedAt || !state.isSettled;
   });
+  const stored = await listDocuments(
+    database,
+    differing.map(({ id }) => id),
+  );
+  const isLosing = ({ id, document }: StoredProduct) => {
+    const before = stored.get(`${id}`);
+    return before !== undefined && countImages(document) < countImages(before);
+  };
+  const losing = new Set(differing.filter(isLosing));
+  return { changed: differing.filter((product) => !losing.has(product)), losing: [...losing].map(({ id }) => id) };
+}
+
+const countImages = (document: string) => (parseJson(document) as Pick<Product, "images">).images.length;
+
+/**
+ * Reads the products that lose images once more and stores them, unless there are too many.
+ * @returns how many could not be read
+ * @throws ServiceError `invalid_input` when there are too many
+ */
+export async function syncLosing(losing: readonly bigint[], context: SyncContext): Promise<number> {
+  checkLostImages(losing.length, await countProducts(context.database), context.maxRemovedShare);
+  return await syncProducts(losing, context);
 }

@@ -71,6 +71,19 @@ export function removalRefused(removed: number, { stored, recent }: RemovalLimit
   );
 }
 
+/**
+ * Checks how many products a comparison would store with fewer images than before.
+ * @throws ServiceError `invalid_input` when there are too many
+ */
+export function checkLostImages(losing: number, stored: number, maxShare: number): void {
+  if (stored < minStoredForShare || losing <= stored * maxShare) return;
+  throw new ServiceError(
+    "invalid_input",
+    `${losing} of ${pluralize(stored, "product")} would lose images, more than ${Math.round(maxShare * 100)}%: ` +
+      "these are kept as they are; if this is correct, raise max_removed_share of [jobs.catalog-reconcile]",
+  );
+}
+
 /** Why a product that the platform no longer has stays in the store; see `removeProducts`. */
 export const keptReason =
   "no longer exists on the platform, but too many products were removed in the last 24 hours: kept; " +

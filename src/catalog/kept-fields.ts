@@ -8,22 +8,30 @@ import type { CatalogPage, KeptFields, Platform, PlatformProduct, UnusableProduc
 type Read = PlatformProduct | UnusableProduct;
 
 /**
- * A platform whose products have the stored values of the fields that could not be read.
- * @param reporter notes which fields these are
+ * A platform whose products have the stored values of the fields, and the stored images, that could
+ * not be read.
+ * @param reporter notes which these are
  */
 export function keepStoredFields(platform: Platform, database: Queryable, reporter?: Reporter): Platform {
   let isNoted = false;
   const complete = async <One extends Read>(products: readonly One[]): Promise<One[]> => {
-    const kept = products.flatMap((read) => ("kept" in read ? [read.kept] : []))[0];
-    if (kept === undefined) return [...products];
-    if (!isNoted) reporter?.note(describe(kept));
-    isNoted = true;
-    const ids = products.flatMap((read) => ("product" in read ? [BigInt(read.product.id)] : []));
+    const incomplete = (products as readonly Read[]).filter(isIncomplete);
+    const kept = incomplete.find((read) => read.kept !== undefined)?.kept;
+    if (kept !== undefined && !isNoted) reporter?.note(describe(kept));
+    isNoted ||= kept !== undefined;
+    for (const { product, unusableImage } of incomplete) {
+      if (unusableImage === undefined) continue;
+      const note = `product ${product.id}: the image ${unusableImage} cannot be converted; the stored images are kept`;
+      reporter?.noteEach("products whose images cannot be converted", `warning: ${note}`);
+    }
+    const ids = incomplete.map(({ product }) => BigInt(product.id));
     const stored = await listDocuments(database, ids);
     return products.map((read) => {
-      const document = "product" in read ? stored.get(`${read.product.id}`) : undefined;
-      if (document === undefined || !("kept" in read)) return read;
-      return { ...read, product: withStored(read.product, parseJson(document) as Product, read.kept ?? []) };
+      const document = isIncomplete(read) ? stored.get(`${read.product.id}`) : undefined;
+      if (document === undefined || !isIncomplete(read)) return read;
+      const before = parseJson(document) as Product;
+      const product = withStored(read.product, before, read.kept ?? []);
+      return { ...read, product: read.unusableImage === undefined ? product : withStoredImages(product, before) };
     });
   };
   return {
@@ -45,8 +53,10 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
         unsettledSinceMs: snapshot.unsettledSinceMs,
         async *readProducts() {
           for await (const batch of snapshot.readProducts()) {
-            // Without kept fields a batch stays lazy: one product at a time is in memory.
-            yield snapshot.kept?.length ? await complete([...batch]) : batch;
+            // Complete products stay lazy: one at a time is in memory.
+            const incomplete: Read[] = [];
+            yield Iterator.from(batch).filter((read) => !isIncomplete(read) || incomplete.push(read) === 0);
+            if (incomplete.length > 0) yield await complete(incomplete);
           }
         },
         [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
@@ -54,6 +64,9 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
     },
   };
 }
+
+const isIncomplete = (read: Read): read is PlatformProduct =>
+  "product" in read && (read.kept !== undefined || read.unusableImage !== undefined);
 
 function describe(kept: readonly KeptFields[]): string {
   const fields = kept.flatMap(({ of, fields }) => fields.map((field) => (of === "product" ? field : `${of}.${field}`)));
@@ -89,4 +102,15 @@ function withStored(product: Product, stored: Product, kept: readonly KeptFields
     ...merge(withMetafields, stored, fieldsOf("product")),
     variants: mergeAll(withMetafields.variants, stored.variants, "variant"),
   };
+}
+
+/** The product with the images of a stored version, each shown by the variants that showed it. */
+function withStoredImages(product: Product, stored: Product): Product {
+  const imageIds = new Map(stored.variants.map(({ id, image_id }) => [`${id}`, image_id]));
+  const variants = product.variants.map((variant) => ({ ...variant, image_id: imageIds.get(`${variant.id}`) ?? null }));
+  const variantsOf = Map.groupBy(variants, ({ image_id }) => image_id);
+  const images = stored.images.map((image) => {
+    return { ...image, variant_ids: variantsOf.get(image.id)?.map(({ id }) => id) ?? [] };
+  });
+  return { ...product, images, image: images[0] ?? null, variants };
 }

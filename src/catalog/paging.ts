@@ -25,13 +25,14 @@ const maxResumedMs = 24 * 3_600_000;
  * left off.
  * @param listed all products of the platform, which must be read
  * @param startedAt when this run started, by the database's clock
- * @returns how many products could not be read, and when the oldest reading was made
+ * @returns how many products could not be read, those that would lose images and were not stored, and
+ *   when the oldest reading was made
  */
 export async function readPageByPage(
   listed: ReadonlyMap<string, ListedProduct>,
   startedAt: string,
   context: SyncContext,
-): Promise<{ failed: number; comparedAt: string }> {
+): Promise<{ failed: number; losing: bigint[]; comparedAt: string }> {
   const { database, platform, shopId, reporter, signal } = context;
   const progress = await findProgress(database, startedAt);
   const comparedAt = progress?.startedAt ?? startedAt;
@@ -40,6 +41,7 @@ export async function readPageByPage(
   const unread = new Map([...listed].filter(([id]) => after === undefined || BigInt(id) > after));
   // Those that could not be read then, or have changed since.
   const earlier = [...listed].filter(([id]) => !unread.has(id)).map(([, product]) => product);
+  const losing: bigint[] = [];
   let failed = 0;
   for (let start = 0; start < earlier.length; start += comparedAtOnce) {
     const page = earlier.slice(start, start + comparedAtOnce);
@@ -53,7 +55,8 @@ export async function readPageByPage(
       "product" in read ? [toStoredProduct(read.product, read.updatedAt, true)] : [],
     );
     const reading: Reading = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
-    const changed = await findChanged(database, stored);
+    const { changed, losing: found } = await findChanged(database, stored);
+    losing.push(...found);
     reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, reading)));
     for (const { id } of stored) unread.delete(`${id}`);
     for (const read of page.products) {
@@ -75,7 +78,7 @@ export async function readPageByPage(
     unread,
     context,
   );
-  return { failed, comparedAt };
+  return { failed, losing, comparedAt };
 }
 
 async function readSingly(

@@ -27,7 +27,7 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
-import { findChanged } from "./changed.ts";
+import { findChanged, syncLosing } from "./changed.ts";
 import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
@@ -121,9 +121,10 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   await checkReceived(received.size, context);
   const missing = await findMissing(received, context);
   const startedMs = performance.now();
-  await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
+  const losing = await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissing(missing, context);
-  const failed = await syncProducts(await findUnsynced(database, changing), context);
+  const unsynced = await syncProducts(await findUnsynced(database, changing), context);
+  const failed = unsynced + (await syncLosing(losing, context));
   if (failed > 0) {
     throw new ServiceError(
       "unavailable",
@@ -160,10 +161,11 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
   await checkReceived(listed.size, context);
   const missing = await findMissing(new Set(listed.keys()), context);
   const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
-  const { failed, comparedAt } = await readPageByPage(byId, context.startedAt, context);
+  const { failed: unread, losing, comparedAt } = await readPageByPage(byId, context.startedAt, context);
   // The list, which says what is missing, does not say which shop it is of.
   checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
+  const failed = unread + (await syncLosing(losing, context));
   if (failed > 0) {
     throw new ServiceError(
       "unavailable",
@@ -218,12 +220,14 @@ async function removeMissing(
 
 /**
  * Products that are not settled or still changing are skipped here and read one by one afterward.
+ * @returns products that would lose images, which are skipped, too
  */
 async function writeChanged(
   snapshot: CatalogSnapshot,
   changing: ReadonlySet<bigint>,
   { database, reporter, signal, reading }: ReconcileContext,
-): Promise<void> {
+): Promise<bigint[]> {
+  const losing: bigint[] = [];
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
     const stored: StoredProduct[] = [];
@@ -235,8 +239,10 @@ async function writeChanged(
       const { product, updatedAt, isSettled } = read;
       if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
     }
-    const changed = await findChanged(database, stored);
+    const { changed, losing: found } = await findChanged(database, stored);
+    losing.push(...found);
     const ended: Reading = { ...reading, endedMs: performance.now() };
     reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
   }
+  return losing;
 }

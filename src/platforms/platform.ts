@@ -142,6 +142,8 @@ export interface PlatformProduct {
   readonly isSettled: boolean;
   /** Fields that the platform did not let us read: their last stored values are kept. */
   readonly kept?: readonly KeptFields[];
+  /** An image whose identifier cannot be converted: the stored images are kept. */
+  readonly unusableImage?: string;
 }
 
 /** Fields of a product in the contract's shape, or of each of its parts of one kind. */
@@ -187,8 +189,6 @@ export interface CatalogSnapshot extends AsyncDisposable {
    * settled.
    */
   readonly unsettledSinceMs: number;
-  /** Fields that all of its products lack. */
-  readonly kept?: readonly KeptFields[];
   /** Every product of `ids`, once, in batches. A batch can be iterated once. */
   readProducts(): AsyncIterable<Iterable<PlatformProduct | UnusableProduct>>;
 }

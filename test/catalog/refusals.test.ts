@@ -252,6 +252,104 @@ for (const engine of enginesOf("sqlite")) {
     });
   });
 
+  describe(`on ${engine}, an image whose ID cannot be converted`, () => {
+    const asMedia = (id: string) => ({ id: `gid://shopify/MediaImage/${id}1` });
+    /** From then on, the images of these products have the ids of media; `updatedAt` stays. */
+    const rename = ({ standIn }: World, ids: readonly string[]) => {
+      for (const id of ids) {
+        const images = { 1: asMedia(id), 2: asMedia(id), 3: asMedia(id) } as ProductChanges["images"];
+        standIn.catalog.touch(id, { images, product: { title: "Renamed" } } as ProductChanges, { keepUpdatedAt: true });
+      }
+    };
+    const imagesOf = ({ images, image, variants }: Product) => ({
+      images,
+      image,
+      shown: variants.map(({ image_id }) => image_id),
+    });
+
+    test.each(["in bulk", "page by page"])("keeps the stored images, and is named, %s", async (how) => {
+      const world = await createWorld(engine, 30);
+      const { standIn, ids } = world;
+      await sync(world);
+      const before = await Promise.all(ids.map((id) => stored(world, id)));
+      expect(before.some(({ variants }) => variants.some(({ image_id }) => image_id !== null))).toBe(true);
+      rename(world, ids);
+      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
+      const { notes, error } = await reconcile(world);
+      expect(error).toBeUndefined();
+      const note = /^warning: product \d+: the image gid:\/\/shopify\/MediaImage\/\d+ cannot be converted; the stored/;
+      expect(notes.filter((text) => note.test(text))).toHaveLength(20);
+      expect(notes.at(-1)).toBe("10 more products whose images cannot be converted");
+      for (const [index, id] of ids.entries()) {
+        const after = await stored(world, id);
+        expect(after.title).toBe("Renamed");
+        expect(imagesOf(after)).toEqual(imagesOf(before[index] as Product));
+      }
+    });
+
+    test("keeps the stored images in a sync and in a read after a delivery", async () => {
+      const world = await createWorld(engine, 3);
+      const { standIn } = world;
+      const [first = "", second = ""] = world.ids;
+      await sync(world);
+      const before = [await stored(world, first), await stored(world, second)];
+      rename(world, [first, second]);
+      standIn.catalog.touch(first, { product: { title: "Synced" } });
+      const { notes, error } = await sync(world);
+      expect(error).toBeUndefined();
+      expect(notes).toEqual([expect.stringContaining(`product ${first}: the image gid://shopify/MediaImage/`)]);
+      await readDelivered(world, second);
+      const after = [await stored(world, first), await stored(world, second)];
+      expect(after.map(({ title }) => title)).toEqual(["Synced", "Renamed"]);
+      expect(after.map(imagesOf)).toEqual(before.map(imagesOf));
+    });
+
+    test("is left out of a product that is new, and is named", async () => {
+      const world = await createWorld(engine, 3);
+      const [first = ""] = world.ids;
+      rename(world, [first]);
+      const { notes, counts } = await sync(world);
+      expect(counts).toBe(3);
+      expect(notes).toEqual([expect.stringContaining(`product ${first}: the image gid://`)]);
+      expect(await stored(world, first)).toMatchObject({ images: [], image: null });
+    });
+  });
+
+  describe(`on ${engine}, products that lose images without a later time`, () => {
+    const lose = ({ standIn }: World, ids: readonly string[]) => {
+      for (const id of ids) standIn.catalog.touch(id, { shape: { images: 0 } }, { keepUpdatedAt: true });
+    };
+
+    test.each(["in bulk", "page by page"])("keep them if they are too many, %s", async (how) => {
+      const world = await createWorld(engine, 30);
+      const { standIn, ids } = world;
+      await sync(world);
+      const before = await Promise.all(ids.map((id) => stored(world, id)));
+      lose(world, ids.slice(0, 7));
+      standIn.catalog.touch(ids[8] ?? "", { product: { title: "Edited" } }, { keepUpdatedAt: true });
+      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
+      const { error } = await reconcile(world);
+      expect(error?.message).toBe(
+        "7 of 30 products would lose images, more than 20%: these are kept as they are; " +
+          "if this is correct, raise max_removed_share of [jobs.catalog-reconcile]",
+      );
+      const after = await Promise.all(ids.map((id) => stored(world, id)));
+      expect(after.slice(0, 7)).toEqual(before.slice(0, 7));
+      expect(after[8]?.title).toBe("Edited");
+    });
+
+    test.each(["in bulk", "page by page"])("are stored if they are few, %s", async (how) => {
+      const world = await createWorld(engine, 30);
+      const { standIn, ids } = world;
+      await sync(world);
+      lose(world, ids.slice(0, 6));
+      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
+      const { error, counts } = await reconcile(world);
+      expect({ error, counts }).toEqual({ error: undefined, counts: 6 });
+      for (const id of ids.slice(0, 6)) expect(await stored(world, id)).toMatchObject({ images: [], image: null });
+    });
+  });
+
   test(`on ${engine}, some products that the platform cannot send do not keep a sync from the others`, async () => {
     const world = await createWorld(engine, 60);
     const { standIn, ids } = world;

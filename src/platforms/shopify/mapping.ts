@@ -48,7 +48,14 @@ export function convert(
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
-    return { product: toProduct(chosen, shop), updatedAt: product.updatedAt, ...(kept.length > 0 && { kept }) };
+    const images = [...product.images, ...product.variants.flatMap(({ image }) => image ?? [])];
+    const unusable = images.find((image) => toImageId(image.id) === null);
+    return {
+      product: toProduct(chosen, shop),
+      updatedAt: product.updatedAt,
+      ...(kept.length > 0 && { kept }),
+      ...(unusable !== undefined && { unusableImage: unusable.id ?? "without an ID" }),
+    };
   } catch (error) {
     return { id: BigInt(product.legacyResourceId), unusable: `cannot be converted: ${(error as Error).message}` };
   }

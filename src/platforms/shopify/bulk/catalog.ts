@@ -39,7 +39,6 @@ export async function readCatalog(
   return {
     ids: partitions.ids,
     unsettledSinceMs,
-    kept: sent.kept,
     readProducts: () => readProducts(partitions, unitsOf(timeZone, weightUnit), unsettledSinceMs, sent),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };
