@@ -160,6 +160,14 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     resumed_at TEXT,
     PRIMARY KEY (job, brand)
   )`,
+  // since: when a replica first followed it. Times before that are not missed.
+  `CREATE TABLE job_schedule (
+    job ${key} NOT NULL,
+    brand ${key} NOT NULL,
+    schedule TEXT NOT NULL,
+    since TEXT NOT NULL,
+    PRIMARY KEY (job, brand)
+  )`,
   // How far a job has come, and what else is one value.
   `CREATE TABLE cursor (
     name ${key} PRIMARY KEY,

@@ -22,6 +22,9 @@ export interface Plan {
   readonly ping: PingUrls;
 }
 
+/** The text that identifies a schedule, for display too. */
+export const describeSchedule = ({ expression, timeZone }: Schedule) => `${expression} ${timeZone}`;
+
 export type ScheduledPlan = Plan & { readonly schedule: Schedule };
 
 export function toPlan(options: PlanOptions): Plan {
@@ -65,22 +68,23 @@ export interface DueRun {
  * @param newest the scheduled run that was claimed last; undefined before the first. One from far in
  *   the future does not count.
  * @param begun when this process began to schedule; without a last run, earlier times don't count
- * @param resumed when the job was last resumed after a pause: nothing from before is made up for
+ * @param earliest when the job was last resumed after a pause, or got this schedule: nothing from before
+ *   is made up for
  */
 export function nextRun(
   plan: ScheduledPlan,
   newest: Run | undefined,
   begun: number,
   now: number,
-  resumed = Number.NEGATIVE_INFINITY,
+  earliest = Number.NEGATIVE_INFINITY,
 ): DueRun {
   const since = Math.min(begun, now);
   // A wrong clock may have resumed it too.
-  const earliest = resumed - now > awaitedStepMs ? Number.NEGATIVE_INFINITY : resumed;
+  const from = earliest - now > awaitedStepMs ? Number.NEGATIVE_INFINITY : earliest;
   const last = newest !== undefined && isWrong(newest, now) ? undefined : newest;
-  const next = nextTime(plan, last, since, now, earliest);
+  const next = nextTime(plan, last, since, now, from);
   if (last === undefined || next <= now) return { at: next, scheduledAt: next, attempt: 1 };
-  const retryAt = Date.parse(last.finishedAt ?? "") < earliest ? undefined : retryTime(plan, last);
+  const retryAt = Date.parse(last.finishedAt ?? "") < from ? undefined : retryTime(plan, last);
   return retryAt !== undefined && retryAt < next
     ? { at: retryAt, scheduledAt: Date.parse(last.scheduledAt ?? ""), attempt: last.attempt + 1 }
     : { at: next, scheduledAt: next, attempt: 1 };

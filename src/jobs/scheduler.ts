@@ -1,11 +1,12 @@
 import { readNow } from "../database/database.ts";
 import { findPause } from "../database/job-pause.ts";
+import { forgetOtherSchedules, recordSchedule } from "../database/job-schedule.ts";
 import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
 import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "../database/run.ts";
 import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
 import type { PlannedJob } from "./job.ts";
-import { isAhead, isWrong, nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
+import { describeSchedule, isAhead, isWrong, nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
@@ -77,7 +78,7 @@ export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerCont
     suspension: () => upgrade.reason,
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
-    stopped: Promise.all([...loops, cleanUpAfterLostRuns(context)]).then(() => {}),
+    stopped: Promise.all([...loops, cleanUpAfterLostRuns(context), forgetSchedules(jobs, context)]).then(() => {}),
   };
 }
 
@@ -141,6 +142,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let since: number | undefined;
+  let scheduled: number | undefined;
   /** A run from before the clock was set back, whose time has come again. */
   let repeated: Run | undefined;
   let reportedAhead = 0;
@@ -149,12 +151,13 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       const now = Date.parse(await readNow(database));
       // Not later than now, in case the clock was set back.
       since = Math.min(since ?? now, now);
+      scheduled ??= Date.parse(await recordSchedule(database, name, brand, describeSchedule(plan.schedule)));
       const jobPause = await findPause(database, name, brand);
       if (jobPause?.resumedAt === null) {
         await pause(pausedPauseMs, signal);
         continue;
       }
-      const resumed = jobPause === undefined ? undefined : Date.parse(jobPause.resumedAt);
+      const earliest = jobPause === undefined ? scheduled : Math.max(scheduled, Date.parse(jobPause.resumedAt));
       const newest = await findLastScheduledRun(database, name, brand);
       if (newest !== undefined && newest.id !== reportedAhead && isAhead(newest.startedAt, now)) {
         reportedAhead = newest.id;
@@ -166,7 +169,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
         // Times before the wrong ones have had their runs.
         if (isWrong(newest, now)) since = now;
       }
-      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now, resumed);
+      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now, earliest);
       if (due.at > now) {
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
@@ -187,6 +190,22 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
       // Times that pass until the retry are missed.
       if (plan.missed === "skip") since = undefined;
+      await pause(errorPauseMs, signal);
+    }
+  }
+}
+
+/**
+ * A job that gets its schedule back some day has missed nothing until then. A replica without jobs only
+ * serves, and does not know them.
+ */
+async function forgetSchedules(jobs: readonly PlannedJob[], { database, signal, log }: SchedulingContext) {
+  for (let isDone = jobs.length === 0; !isDone && !signal.aborted; ) {
+    try {
+      await forgetOtherSchedules(database, jobs.filter(isScheduled));
+      isDone = true;
+    } catch (error) {
+      log.warn({ err: error }, "cannot forget the schedules of other jobs; retrying");
       await pause(errorPauseMs, signal);
     }
   }

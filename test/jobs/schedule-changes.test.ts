@@ -1,0 +1,102 @@
+import { describe, expect, test } from "bun:test";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { toPlan } from "../../src/jobs/plan.ts";
+import { listJobHealth } from "../../src/jobs/status.ts";
+import { connectTo, createMigratedStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+// A missed time is one that the schedule had while it was in force.
+const folder = await temporaryFolder();
+const retention = (schedule: string) => `[jobs.history-retention]\nschedule = "${schedule}"\nmissed = "all"\n`;
+const [everySecond = "", everyOtherSecond = "", yearly = "", off = "", another = ""] = await writeFiles(folder, {
+  "second.toml": retention("* * * * * *"),
+  "other-second.toml": retention("*/2 * * * * *"),
+  "yearly.toml": retention("@yearly"),
+  "off.toml": retention("off"),
+  "another.toml": '[[jobs.personalization-import]]\nsource = "/nowhere"\n',
+});
+
+describe.each([...engines])("on %s, a job", (engine) => {
+  const createWorld = async () => {
+    const url = await createMigratedStore(engine);
+    const query = async (statement: string) => {
+      await using sql = await connectTo(url);
+      return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
+    };
+    const times = async () =>
+      (
+        await query(
+          "SELECT scheduled_at AS at FROM run WHERE scheduled_at IS NOT NULL AND outcome = 'succeeded' ORDER BY at",
+        )
+      ).map(({ at }) => `${at}`);
+    /** Serves until the job has had some runs on schedule after an instant. */
+    const follow = async (PDS_CONFIG: string, after = "", runs = 2) => {
+      await using _service = await serve({ DATABASE_URL: url, PDS_CONFIG, BRAND: "acme" });
+      await until("the schedule is followed", async () => (await times()).filter((at) => at > after).length >= runs);
+    };
+    /** Moves the last run on schedule an hour back, and removes the others. */
+    const leaveForAnHour = async () => {
+      const at = new Date(Date.now() - 3_600_000).toISOString();
+      await query("DELETE FROM run WHERE id < (SELECT max(id) FROM run)");
+      await query(
+        `UPDATE run SET scheduled_at = '${at}', started_at = '${at}', finished_at = '${at}', outcome = 'succeeded'`,
+      );
+      return at;
+    };
+    return { url, query, times, follow, leaveForAnHour };
+  };
+
+  test("makes up for no time that a new schedule would have had before it was in force", async () => {
+    const { times, follow, leaveForAnHour } = await createWorld();
+    await follow(everySecond);
+    const last = await leaveForAnHour();
+    const changedAt = new Date().toISOString();
+    await follow(everyOtherSecond, last);
+    expect((await times()).filter((at) => at > last && at <= changedAt)).toEqual([]);
+  });
+
+  test.each([
+    ["switched off", off],
+    ["removed", another],
+  ])("makes up for no time during which it was %s", async (_, without) => {
+    const { url, query, times, follow, leaveForAnHour } = await createWorld();
+    await follow(everySecond);
+    const last = await leaveForAnHour();
+    await using _service = await serve({ DATABASE_URL: url, PDS_CONFIG: without, BRAND: "acme" });
+    await until("the schedule is forgotten", async () => (await query("SELECT * FROM job_schedule")).length === 0);
+    const switchedOnAt = new Date().toISOString();
+    await follow(everySecond, last);
+    expect((await times()).filter((at) => at > last && at <= switchedOnAt)).toEqual([]);
+  });
+
+  test("makes up for the times of its schedule while no service was running", async () => {
+    const { times, follow } = await createWorld();
+    await follow(everySecond);
+    const stoppedAt = (await times()).at(-1) ?? "";
+    await follow(everySecond, stoppedAt, 3);
+    const all = await times();
+    const firstMs = Date.parse(all[0] ?? "");
+    expect(all).toEqual(all.map((_, index) => new Date(firstMs + index * 1000).toISOString()));
+  });
+
+  test("is not stale because of times before its schedule", async () => {
+    const { url, follow, leaveForAnHour } = await createWorld();
+    await follow(everySecond);
+    await leaveForAnHour();
+    await follow(yearly, "", 0);
+    const database = await openDatabase(url);
+    const plan = toPlan({
+      schedule: "* * * * *",
+      time_zone: "UTC",
+      limit_seconds: 60,
+      retries: 0,
+      retry_seconds: 60,
+      missed: "once",
+    });
+    const job = { name: "history-retention", brand: "acme", source: "", work: async () => {}, plan };
+    const [health] = await listJobHealth(database, [job]);
+    expect(health).toMatchObject({ isStale: false, dueSince: 0 });
+    expect(Date.parse(health?.next ?? "")).toBeGreaterThan(Date.now() - 60_000);
+    await closeDatabase(database);
+  });
+});
