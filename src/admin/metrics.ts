@@ -4,6 +4,7 @@ import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import type { ClockReading } from "../database/clock.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
@@ -31,7 +32,7 @@ export interface ProcessMeters {
 /** Reads the store, which is the same for all processes, as far as it responds in time. */
 export interface StoreReader {
   /** For a probe. */
-  readonly readJobs: () => Promise<Reading<JobStatus[]>>;
+  readonly readHealth: () => Promise<readonly [Reading<JobStatus[]>, Reading<ClockReading>]>;
   /** For a scrape. */
   readonly readAll: () => Promise<StoreReadings>;
 }

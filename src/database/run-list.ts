@@ -1,5 +1,6 @@
 import type { Run, RunStatus } from "../model/job.ts";
 import type { Queryable } from "./database.ts";
+import type { Engine } from "./engines/engine.ts";
 import { runColumns } from "./run.ts";
 
 /** A job and a brand that have runs. */
@@ -34,6 +35,9 @@ const conditions: Readonly<Record<RunStatus, string>> = {
   cancelled: "outcome = 'cancelled'",
   running: "finished_at IS NULL",
 };
+
+/** Leaves out what a wrong clock stored in the future, unless it is in progress. */
+const untilNow = ({ now }: Engine) => `coalesce(finished_at, '') <= ${now}`;
 
 export interface RunFilter {
   readonly job?: string | undefined;
@@ -88,7 +92,7 @@ interface IdRange {
 
 /** One query for each job and brand finds the runs through an index, whatever the filter. */
 async function listInRange(
-  { read }: Queryable,
+  { read, engine }: Queryable,
   kinds: readonly RunKind[],
   { job, brand, standing }: RunFilter,
   { first, before }: IdRange,
@@ -96,7 +100,7 @@ async function listInRange(
 ): Promise<Run[]> {
   const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
   const inRange = (place: number) =>
-    `id < $${place} AND id >= $${place + 1} ${condition} ORDER BY id DESC LIMIT ${limit}`;
+    `id < $${place} AND id >= $${place + 1} AND ${untilNow(engine)} ${condition} ORDER BY id DESC LIMIT ${limit}`;
   if (job === undefined && brand === undefined && standing === undefined) {
     return await read<Run>(`SELECT ${runColumns} FROM run WHERE ${inRange(1)}`, [before, first]);
   }
@@ -119,9 +123,9 @@ async function listInRange(
 
 /**
  * The id of the first run that began at an instant or later. Ids and starts are in the same order,
- * so it is found by bisection, which needs no index of the starts.
+ * except in the future, so it is found by bisection, which needs no index of the starts.
  */
-async function findFirstSince({ read }: Queryable, instant: string): Promise<number> {
+async function findFirstSince({ read, engine }: Queryable, instant: string): Promise<number> {
   const [range] = await read<{ low: number | null; high: number | null }>(
     "SELECT (SELECT min(id) FROM run) AS low, (SELECT max(id) FROM run) AS high",
     [],
@@ -131,7 +135,7 @@ async function findFirstSince({ read }: Queryable, instant: string): Promise<num
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [run] = await read<{ id: number; startedAt: string }>(
-      `SELECT id, started_at AS "startedAt" FROM run WHERE id >= $1 ORDER BY id LIMIT 1`,
+      `SELECT id, started_at AS "startedAt" FROM run WHERE id >= $1 AND started_at <= ${engine.now} ORDER BY id LIMIT 1`,
       [middle],
     );
     if (run !== undefined && run.startedAt < instant) low = run.id + 1;
@@ -159,7 +163,7 @@ async function searchReasons(
   for (let searched = 0; searched < reasonsPerSearch; searched += reasonsPerStep) {
     const step = await queryable.read<Searched>(
       `SELECT id, job, brand, outcome, reason FROM run
-      WHERE reason IS NOT NULL AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT ${reasonsPerStep}`,
+      WHERE reason IS NOT NULL AND ${untilNow(queryable.engine)} AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT ${reasonsPerStep}`,
       [next, first],
     );
     for (const run of step) {
@@ -196,14 +200,14 @@ export interface CountedRun {
  * @param isCounting whether to leave out the runs that counted nothing
  */
 export async function listCounts(
-  { read }: Queryable,
+  { read, engine }: Queryable,
   { job, brand }: RunKind,
   limit: number,
   isCounting = false,
 ): Promise<CountedRun[]> {
   const rows = await read<CountedRun>(
     `SELECT counts, started_at AS "startedAt", finished_at AS "finishedAt" FROM run
-    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' ${isCounting ? "AND counts > 0" : ""}
+    WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' AND ${untilNow(engine)} ${isCounting ? "AND counts > 0" : ""}
     ORDER BY id DESC LIMIT ${limit}`,
     [job, brand],
   );

@@ -91,11 +91,12 @@ export async function findReport({ sql }: Queryable, id: number): Promise<Import
   return run?.report == null ? undefined : (JSON.parse(run.report) as ImportReport);
 }
 
-/** The newest finished runs, newest first. */
-export async function listFinishedRuns({ read }: Queryable): Promise<FinishedRun[]> {
+/** The newest finished runs, newest first, without those that a wrong clock stored in the future. */
+export async function listFinishedRuns({ read, engine }: Queryable): Promise<FinishedRun[]> {
   return await read<FinishedRun>(
     `SELECT brand, counts, finished_at AS "finishedAt" FROM run
-    WHERE finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`,
+    WHERE finished_at IS NOT NULL AND finished_at <= ${engine.now}
+    ORDER BY finished_at DESC, id DESC LIMIT ${historyLimit}`,
     [],
   );
 }
@@ -108,14 +109,15 @@ export interface FinishedRunFilter {
   readonly since?: string;
 }
 
-/** The newest finished runs with all their fields, newest first. */
+/** The runs of {@link listFinishedRuns} with all their fields. */
 export async function listRuns(
-  { sql }: Queryable,
+  { sql, engine }: Queryable,
   { job, brand, outcome, since }: FinishedRunFilter = {},
   limit: number = historyLimit,
 ): Promise<(Run & FinishedRun)[]> {
   return await sql<(Run & FinishedRun)[]>`
-    SELECT ${columnsOf(sql)} FROM run WHERE finished_at IS NOT NULL
+    SELECT ${columnsOf(sql)} FROM run
+    WHERE finished_at IS NOT NULL AND finished_at <= ${sql.unsafe(engine.now)}
       ${job === undefined ? sql`` : sql`AND job = ${job}`}
       ${brand === undefined ? sql`` : sql`AND brand = ${brand}`}
       ${outcome === undefined ? sql`` : sql`AND outcome = ${outcome}`}

@@ -1,5 +1,5 @@
 import { noSchedule, type PlanOptions } from "../config/jobs.ts";
-import { awaitedStepSeconds, type Run } from "../model/job.ts";
+import { awaitedStepSeconds, clockToleranceSeconds, type Run } from "../model/job.ts";
 import { parseSchedule, type Schedule } from "../model/schedule.ts";
 
 /** The URLs of an external monitor. */
@@ -90,16 +90,13 @@ export function nextRun(
     : { at: next, scheduledAt: next, attempt: 1 };
 }
 
-/** The clocks of database servers that take over from each other may differ by that much. */
-const toleranceMs = 5 * 60_000;
-
 const awaitedStepMs = awaitedStepSeconds * 1000;
 
 /** Whether a wrong clock has scheduled a run, so that the schedule does not wait for its time. */
 export const isWrong = ({ scheduledAt }: Run, now: number) => Date.parse(scheduledAt ?? "") - now > awaitedStepMs;
 
 /** Whether a stored time is so far in the future that the clock must have been set back since. */
-export const isAhead = (instant: string, now: number) => Date.parse(instant) - now > toleranceMs;
+export const isAhead = (instant: string, now: number) => Date.parse(instant) - now > clockToleranceSeconds * 1000;
 
 /**
  * Decides when a job that has never succeeded runs, without its schedule.

@@ -1,6 +1,13 @@
 import { removeAudit } from "../database/audit.ts";
 import { readNow } from "../database/database.ts";
-import { firstPosition, listKeptRuns, type RunPosition, removeRuns } from "../database/run-removal.ts";
+import {
+  firstPosition,
+  listKeptRuns,
+  type RunPosition,
+  removeFutureRuns,
+  removeRuns,
+} from "../database/run-removal.ts";
+import { awaitedStepSeconds } from "../model/job.ts";
 import type { Work } from "./work.ts";
 
 const dayMs = 86_400_000;
@@ -10,11 +17,21 @@ const transactionMs = 20;
 const auditBatch = 500;
 const [minBatch, firstBatch, maxBatch] = [20, 100, 2000];
 
-/** Removes the runs that finished more than `keepDays` ago, which it counts, and audit records as old. */
+/**
+ * Removes the runs that finished more than `keepDays` ago, or are from the future, which it counts, and
+ * audit records as old.
+ */
 export function historyRetention(keepDays: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
-    const before = new Date(Date.parse(await readNow(database)) - keepDays * dayMs).toISOString();
+    const now = Date.parse(await readNow(database));
+    const before = new Date(now - keepDays * dayMs).toISOString();
+    // Schedules wait for the times of earlier ones.
+    const future = new Date(now + awaitedStepSeconds * 1000).toISOString();
+    for (let count = maxBatch; count === maxBatch; reporter.accept(count)) {
+      signal.throwIfAborted();
+      count = await removeFutureRuns(database, future, maxBatch);
+    }
     const kept = await listKeptRuns(database);
     let limit = firstBatch;
     for (let position: RunPosition | undefined = firstPosition; position !== undefined; ) {

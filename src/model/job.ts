@@ -96,6 +96,9 @@ export const countedTimes = 20;
  */
 export const awaitedStepSeconds = 3 * 3600;
 
+/** The clocks of database servers that take over from each other may differ by that much. */
+export const clockToleranceSeconds = 5 * 60;
+
 /** A run as the history operation returns it. */
 export interface FinishedRun {
   readonly brand: string;

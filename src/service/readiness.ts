@@ -1,5 +1,13 @@
-import { type Check, describeAhead, describeStale, getReadiness, type Reading } from "../admin/health.ts";
+import {
+  type Check,
+  describeAhead,
+  describeClock,
+  describeStale,
+  getReadiness,
+  type Reading,
+} from "../admin/health.ts";
 import type { StoreReader } from "../admin/metrics.ts";
+import { readClock } from "../database/clock.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
 import { readCatalogTruth } from "../database/product-truth.ts";
 import { readPushState } from "../database/push-state.ts";
@@ -32,7 +40,10 @@ export function createStoreReader(context: ServiceContext): StoreReader {
     };
   };
   return {
-    readJobs: () => begin()(jobStatus),
+    readHealth: () => {
+      const read = begin();
+      return Promise.all([read(jobStatus), read(() => readClock(background))]);
+    },
     readAll: async () => {
       const read = begin();
       const [jobs, generations, pushState, purge] = await Promise.all([
@@ -73,13 +84,13 @@ export function createReadiness(context: ServiceContext, store: StoreReader): Ha
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
     data,
     jobs: (reading) => reading.problem ?? describeStale(reading, true),
-    clock: (reading) => reading.problem ?? describeAhead(reading),
+    clock: (reading, clock) => reading.problem ?? describeAhead(reading) ?? describeClock(clock),
     scheduler: () => {
       const reason = context.scheduler.suspension();
       return reason === undefined ? undefined : `no further runs are started here: ${reason}`;
     },
   };
-  return getReadiness(required, advisory, store.readJobs);
+  return getReadiness(required, advisory, store.readHealth);
 }
 
 /** Names the jobs whose first run has not finished; undefined if there are none. */

@@ -1,10 +1,15 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import {
   connectTo,
   createStore,
+  type Engine,
+  engines,
   enginesOf,
   migrateStore,
   pds,
+  type RunningService,
+  root,
   serve,
   temporaryFolder,
   writeFiles,
@@ -19,31 +24,108 @@ const [yearly = "", everySecond = ""] = await writeFiles(folder, {
 });
 const then = "2036-01-01T00:00:00.000Z";
 
-describe.each([...enginesOf("postgres")])("on %s, a run from the future", (engine) => {
-  const createWorld = async () => {
-    const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-    await migrateStore(environment.DATABASE_URL);
-    const query = async (statement: string) => {
-      await using sql = await connectTo(environment.DATABASE_URL);
-      return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
-    };
-    const insert = (...times: readonly string[]) =>
-      query(`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
-        VALUES ${times.map((at) => `('history-retention', 'acme', '${at}', '${at}', '${at}', 'succeeded')`).join(", ")}`);
-    return { environment, query, insert };
+async function createStoreOf(engine: Engine) {
+  const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
+  await migrateStore(environment.DATABASE_URL);
+  const query = async (statement: string) => {
+    await using sql = await connectTo(environment.DATABASE_URL);
+    return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
   };
+  const insert = (...times: readonly string[]) =>
+    query(`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
+      VALUES ${times.map((at) => `('history-retention', 'acme', '${at}', '${at}', '${at}', 'succeeded')`).join(", ")}`);
+  return { environment, query, insert };
+}
+
+const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+describe.each([...engines])("on %s, runs from the future", (engine) => {
+  test("are in no list", async () => {
+    const { environment, query, insert } = await createStoreOf(engine);
+    const past = inHours(-1);
+    const ahead = Array.from({ length: 12 }, (_, index) => `2036-01-01T00:00:${index + 10}.000Z`);
+    await insert(past, ...ahead);
+    await query("UPDATE run SET counts = id, reason = 'said so'");
+    await using service = await serve({ ...environment, PDS_CONFIG: yearly, SCHEDULER: "off" });
+    const record = expect.objectContaining({ created_at: `${past.slice(0, 19)}Z` });
+    for (const order of ["", "/asc", "/desc"]) {
+      expect(await (await service.get(`/api/v1/histories${order}`)).json()).toEqual({ histories: [record] });
+    }
+    const { stdout } = await pds(["history", "--json"], environment);
+    expect(JSON.parse(stdout)).toEqual({ histories: [record] });
+    const shown = async (search: string) => {
+      const text = await (await fetch(`${service.adminUrl}/runs${search}`)).text();
+      return [...new Set(text.match(/\/runs\/\d+/g))];
+    };
+    const searches = ["", "?job=history-retention", "?text=said", `?from=${past.slice(0, 10)}`, "?outcome=succeeded"];
+    for (const search of searches) expect([search, await shown(search)]).toEqual([search, ["/runs/1"]]);
+    expect(await (await fetch(`${service.adminUrl}/runs?job=history-retention`)).text()).not.toContain("2036");
+  });
+
+  test("are removed by history-retention, unless schedules wait for their times", async () => {
+    const { environment, query, insert } = await createStoreOf(engine);
+    const [past, soon] = [inHours(-1), inHours(1)];
+    await insert(past, soon, inHours(4), then);
+    // It began before the clock was set back, and ended afterwards.
+    await query(`INSERT INTO run (job, brand, started_at, finished_at, outcome)
+      VALUES ('history-retention', 'acme', '${then}', '${past}', 'failed')`);
+    const { code, stdout } = await pds(["run", "history-retention"], { ...environment, PDS_CONFIG: yearly });
+    expect([code, stdout]).toEqual([0, "history-retention: 3 runs removed\n"]);
+    const left = await query("SELECT finished_at AS at FROM run WHERE scheduled_at IS NOT NULL ORDER BY id");
+    expect(left.map(({ at }) => at)).toEqual([past, soon]);
+  });
+
+  test.each([
+    [
+      "a run that is not the newest",
+      (at: string) => `INSERT INTO run (job, brand, started_at, finished_at, outcome)
+      VALUES ('catalog-import', 'old', '${at}', '${at}', 'succeeded')`,
+    ],
+    ["a run in progress", (at: string) => `INSERT INTO run (job, brand, started_at) VALUES ('old', 'old', '${at}')`],
+    [
+      "the lease of a run",
+      (at: string) => `INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
+      VALUES ('old', 'old', '2026-01-01T00:00:00.000Z', '${at}', 60)`,
+    ],
+    ["another lease", (at: string) => `INSERT INTO lease (name, holder, ends_at) VALUES ('push', 'gone', '${at}')`],
+  ])("are reported by readiness: %s", async (_, statement) => {
+    const { environment, query } = await createStoreOf(engine);
+    await using service = await serve({ ...environment, SCHEDULER: "off" });
+    await untilEqual(() => readClock(service), { code: 200, status: "ready", clock: "ok" });
+    await query(statement(then));
+    const clock = `a run or lease of ${then} is in the future: the clock of the database was set back; history-retention removes such runs`;
+    await untilEqual(() => readClock(service), { code: 200, status: "degraded", clock });
+  });
+});
+
+test.each([
+  [600, "ahead of"],
+  [-600, "behind"],
+])("on postgres, a clock of the machine that is %d s ahead is reported", async (seconds, words) => {
+  const { environment } = await createStoreOf("postgres");
+  const BUN_OPTIONS = `--preload=${join(root, "test/support/clock.ts")}`;
+  const shifted = { BUN_OPTIONS, TEST_CLOCK_SHIFT_MS: `${seconds * 1000}` };
+  await using service = await serve({ ...environment, ...shifted, SCHEDULER: "off" });
+  // The database may take a moment to answer.
+  const read = async () => (await readClock(service)).clock.replace(/\d+ s/, "some");
+  await untilEqual(read, `the clock of this machine is some ${words} that of the database`);
+});
+
+async function readClock(service: RunningService) {
+  const response = await service.get("/readyz");
+  const { status, checks } = (await response.json()) as { status: string; checks: { clock: string } };
+  return { code: response.status, status, clock: checks.clock };
+}
+
+describe.each([...enginesOf("postgres")])("on %s, a run from the future", (engine) => {
+  const createWorld = () => createStoreOf(engine);
 
   test("is reported everywhere, and does not count as the last success", async () => {
     const { environment, insert } = await createWorld();
     await insert(then);
     await using service = await serve({ ...environment, PDS_CONFIG: yearly, SCHEDULER: "off" });
     const clock = `history-retention for acme last ran at ${then}, which is in the future: the clock of the database was set back`;
-    const readiness = async () => {
-      const response = await service.get("/readyz");
-      const { status, checks } = (await response.json()) as { status: string; checks: { clock: string } };
-      return { code: response.status, status, clock: checks.clock };
-    };
-    await untilEqual(readiness, { code: 200, status: "degraded", clock });
+    await untilEqual(() => readClock(service), { code: 200, status: "degraded", clock });
     let metrics = "";
     await until("metrics say so", async () => {
       metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
