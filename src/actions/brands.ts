@@ -5,7 +5,7 @@ import { ServiceError } from "../errors.ts";
 import { formatNumber, pluralize, utcTime } from "../format.ts";
 import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
 import { removePersonalization } from "../personalization/remove.ts";
-import { selectPersonalization } from "../personalization/rollback.ts";
+import { rollbackPersonalization, selectPersonalization } from "../personalization/rollback.ts";
 import { type Action, type ActionContext, requireId, requireParameter } from "./action.ts";
 
 const describe = ({ id, loadedAt, skus }: Generation) =>
@@ -79,8 +79,13 @@ export const rollback: Action = async (context, parameters) => {
     fields: { brand, from: `${current.id}`, to: `${target.id}` },
     subject: `${brand}, from generation ${current.id} to ${target.id}`,
     perform: async () => {
-      await selectPersonalization(context.writer, brand, target.id, current.id);
-      return { result: `made generation ${target.id} current instead of ${current.id}` };
+      // Twice in a row, it goes two generations back.
+      const change =
+        target.id === previous
+          ? await rollbackPersonalization(context.writer, brand, current.id)
+          : await selectPersonalization(context.writer, brand, target.id, current.id);
+      if (change === undefined) throw new ServiceError("conflict", `${brand} has no earlier generation.`);
+      return { result: `made generation ${change.to} current instead of ${change.from}` };
     },
   };
 };
@@ -107,8 +112,10 @@ export const rollbackPresentationOf: Action = async (context, parameters) => {
     fields: { brand, from: `${current.id}`, to: `${target.id}` },
     subject: `${brand}, from presentation ${current.id} to ${target.id}`,
     perform: async () => {
-      await rollbackPresentation(context.writer, brand, target.id, current.id);
-      return { result: `made presentation ${target.id} current instead of ${current.id}` };
+      const to = target.id === current.previous ? undefined : target.id;
+      const change = await rollbackPresentation(context.writer, brand, to, current.id);
+      if (change === undefined) throw new ServiceError("conflict", `${brand} has no earlier presentation.`);
+      return { result: `made presentation ${change.to} current instead of ${change.from}` };
     },
   };
 };

@@ -50,18 +50,23 @@ export interface CurrentChange {
 export type ComparedChange = CurrentChange & Pick<GenerationChange, "fingerprints">;
 
 /**
- * Makes the generation current again that was so before the brand's current one.
+ * Makes the generation current again that was so before the brand's current one. Its own previous one
+ * stays, so that the next rollback goes further back.
+ * @param onlyFrom refuses if another one is current by now
  * @returns undefined if there is none
+ * @throws ServiceError `conflict`
  */
 export function rollbackGeneration(
   database: Database,
   brand: string,
   compared: ComparedChange,
+  onlyFrom?: number,
 ): Promise<CurrentChange | undefined> {
   return database.inTransaction(async (transaction) => {
     await transaction.engine.lockBrand(transaction.sql, brand);
     const found = await findPreviousGeneration(transaction, brand);
     if (found === undefined) return undefined;
+    requireCurrent("generation", brand, found.current, onlyFrom);
     const change = { from: found.current, to: found.previous };
     await apply(transaction, brand, change, compared);
     return change;

@@ -9,13 +9,22 @@ import { type CurrentChange, rollbackGeneration, selectGeneration } from "../dat
 import { ServiceError } from "../errors.ts";
 import { findChangedFingerprints } from "./changes.ts";
 
-/** Makes a brand's previous generation current again. @returns undefined if it has none */
-export async function rollbackPersonalization(database: Database, brand: string): Promise<CurrentChange | undefined> {
+/**
+ * Makes a brand's previous generation current again.
+ * @param onlyFrom refuses if another one is current by now
+ * @returns undefined if it has none
+ * @throws ServiceError `conflict`
+ */
+export async function rollbackPersonalization(
+  database: Database,
+  brand: string,
+  onlyFrom?: number,
+): Promise<CurrentChange | undefined> {
   const generations = await findPreviousGeneration(database, brand);
   if (generations === undefined) return undefined;
   const { current: from, previous: to } = generations;
   const fingerprints = await findChangedFingerprints(database, from, to);
-  return await rollbackGeneration(database, brand, { from, to, fingerprints });
+  return await rollbackGeneration(database, brand, { from, to, fingerprints }, onlyFrom);
 }
 
 /**

@@ -375,6 +375,34 @@ keep_days = 30
     ]);
   });
 
+  test("roll back twice, and never to what they rolled back from", async () => {
+    const ann = await signedIn(tokens.ann);
+    for (const choice of ["Serif", "Script", "Block"]) await importWith(choice, "twice");
+    const rows = (table: string) =>
+      sql<{ id: number }[]>`SELECT id FROM ${sql(table)} WHERE brand = 'twice' ORDER BY id DESC`;
+    const ids = (await rows("generation")).map(({ id }) => id);
+    for (const [index, next] of ids.slice(1).entries()) {
+      const { html } = await ann.get("/actions/rollback?brand=twice");
+      expect(html).toContain(`Make generation ${next} current`);
+      expect((await ann.post("/actions/rollback", fieldsOf(html))).status).toBe(303);
+      expect([index, await generations("twice")]).toEqual([index, [next]]);
+    }
+    expect((await ann.get("/actions/rollback?brand=twice")).status).toBe(409);
+
+    let previous: number | null = null;
+    for (const since of [null, null, "2026-01-02T00:00:00.000Z"]) {
+      await sql`INSERT INTO presentation (brand, loaded_at, since, previous, entries, feed, document)
+        VALUES ('twice', '2026-01-02T00:00:00.000Z', ${since}, ${previous}, 0, '{}', '[]')`;
+      previous = (await rows("presentation"))[0]?.id ?? null;
+    }
+    for (const { id } of (await rows("presentation")).slice(1)) {
+      const fields = fieldsOf((await ann.get("/actions/rollback-presentation?brand=twice")).html);
+      expect(Number(fields.to)).toBe(id);
+      expect((await ann.post("/actions/rollback-presentation", fields)).status).toBe(303);
+    }
+    expect((await ann.get("/actions/rollback-presentation?brand=twice")).status).toBe(409);
+  });
+
   test("run a job now, and not twice", async () => {
     const ann = await signedIn(tokens.ann);
     const record = { operator: "ann", client: "::1", subject: "", outcome: "done" };
