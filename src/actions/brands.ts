@@ -73,6 +73,7 @@ export const rollback: Action = async (context, parameters) => {
     ],
     consequences: [
       `All replicas serve generation ${target.id} within a second. Generation ${current.id} stays stored.`,
+      "An import of the brand in progress is cancelled.",
       "An unchanged feed is not imported again. A new feed is: pause the job if it would bring the mistake back.",
     ],
     button: `Make generation ${target.id} current`,
@@ -106,6 +107,7 @@ export const rollbackPresentationOf: Action = async (context, parameters) => {
     ],
     consequences: [
       `All replicas serve presentation ${target.id} within a second. Presentation ${current.id} stays stored.`,
+      "An import of the presentation in progress is cancelled.",
       "An unchanged file is not imported again. A new file is.",
     ],
     button: `Make presentation ${target.id} current`,

@@ -1,7 +1,9 @@
+import { personalizationImportName } from "../config/jobs.ts";
 import { ServiceError } from "../errors.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";
+import { cancelImport } from "./run-cancellation.ts";
 
 /** The changes to served data when a generation becomes current. */
 export interface GenerationChange {
@@ -125,5 +127,6 @@ async function apply(
   compared: ComparedChange,
 ): Promise<void> {
   const isCompared = compared.from === from && compared.to === to;
+  await cancelImport(transaction, personalizationImportName, brand, `the rollback to generation ${to}`);
   await makeCurrent(transaction, brand, to, { from, fingerprints: isCompared ? compared.fingerprints : undefined });
 }

@@ -111,10 +111,13 @@ export interface GenerationSize {
 
 /**
  * Makes a loaded generation the brand's current one, in one transaction.
+ * @param run the run that loaded it
  * @param feed the files it was loaded from, as JSON
+ * @throws ServiceError as `requireUnderWay` does
  */
 export async function finishGeneration(
   database: Database,
+  run: number,
   brand: string,
   generation: number,
   { rows, skus, styles, choices }: GenerationSize,
@@ -129,6 +132,7 @@ export async function finishGeneration(
   await database.inTransaction(async (transaction) => {
     // So that no rollback comes between what makeCurrent reads and what it writes.
     await transaction.engine.lockBrand(transaction.sql, brand);
+    await requireUnderWay(transaction, run);
     await holdGeneration(transaction, generation);
     await transaction.sql`
       UPDATE generation SET state = 'complete', feed = ${feed},

@@ -103,11 +103,15 @@ export async function renewLease({ sql, engine }: Queryable, id: number, leaseSe
 }
 
 /**
- * For the transaction of a run that must not proceed once another run may have started.
- * @throws ServiceError `unavailable` when the run has ended, because its lease expired
+ * For the transaction of a run that must not proceed once another run may have started, or it is cancelled.
+ * @throws ServiceError `unavailable` when the run has ended, because its lease expired; `conflict` when it
+ *   is cancelled
  */
-export async function requireUnderWay(transaction: Transaction, id: number): Promise<void> {
-  if (!(await isUnderWay(transaction, id))) throw new ServiceError("unavailable", leaseExpired);
+export async function requireUnderWay({ sql }: Transaction, id: number): Promise<void> {
+  const [run] = await sql<{ cancelled: string | null }[]>`
+    SELECT cancelled FROM run WHERE id = ${id} AND finished_at IS NULL`;
+  if (run === undefined) throw new ServiceError("unavailable", leaseExpired);
+  if (run.cancelled !== null) throw new ServiceError("conflict", run.cancelled);
 }
 
 export async function isUnderWay({ sql }: Queryable, id: number): Promise<boolean> {

@@ -1,9 +1,11 @@
+import { presentationImportName } from "../config/jobs.ts";
 import { presentationFingerprint } from "../model/fingerprint.ts";
 import type { PresentationEntry } from "../model/presentation.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 import { requireCurrent } from "./generation-current.ts";
 import { requireUnderWay } from "./lease.ts";
+import { cancelImport } from "./run-cancellation.ts";
 
 /** A stored presentation of a brand. */
 export interface StoredPresentation {
@@ -70,7 +72,7 @@ export interface NewPresentation {
 /**
  * Stores a presentation, and makes it the brand's current one.
  * @param run the run that does so
- * @throws ServiceError `unavailable` when the run's lease expired
+ * @throws ServiceError as `requireUnderWay` does
  */
 export function savePresentation(
   database: Database,
@@ -126,6 +128,7 @@ export function selectPresentation(
       await sql`UPDATE presentation SET previous = ${found.previous} WHERE previous = ${found.id}`;
       await sql`UPDATE presentation SET previous = ${now.id} WHERE id = ${found.id}`;
     }
+    await cancelImport(transaction, presentationImportName, brand, `the rollback to presentation ${found.id}`);
     await makeCurrent(transaction, brand, found.id);
     return { from: now.id, to: found.id };
   });

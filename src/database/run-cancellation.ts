@@ -1,4 +1,5 @@
-import type { Database, Queryable } from "./database.ts";
+import type { JobName } from "../config/jobs.ts";
+import type { Database, Queryable, Transaction } from "./database.ts";
 
 /**
  * Asks for the end of a run. Its supervisor, in whatever process, notices it within seconds.
@@ -11,6 +12,17 @@ export async function cancelRun(database: Database, id: number, by: string): Pro
       UPDATE run SET cancelled = coalesce(cancelled, ${`cancelled by ${by}`}) WHERE id = ${id} AND finished_at IS NULL`;
     return count > 0;
   });
+}
+
+/**
+ * Ends a brand's import in progress, so that it does not undo what the transaction makes current. It
+ * checks this with `requireUnderWay` when it has the brand's lock.
+ * @param by what cancels it, for display
+ */
+export async function cancelImport({ sql }: Transaction, job: JobName, brand: string, by: string): Promise<void> {
+  await sql`
+    UPDATE run SET cancelled = coalesce(cancelled, ${`cancelled by ${by}`})
+    WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL`;
 }
 
 /** By whom a run is cancelled, in words; undefined if nobody asked for it. */

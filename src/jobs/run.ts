@@ -2,6 +2,7 @@ import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
 import { isUnderWay, leaseExpired } from "../database/lease.ts";
 import { finishRun, type RunEnd } from "../database/run.ts";
+import { findCancellation } from "../database/run-cancellation.ts";
 import { countRejected, formatRejectedRow, type ImportReport } from "../model/import-report.ts";
 import type { Outcome } from "../model/job.ts";
 import type { Job } from "./job.ts";
@@ -93,6 +94,8 @@ export function dryRunJob(database: Database | undefined, job: Job, options: Run
 /** Tells what an error of the work means for its run. */
 async function explain(database: Database | undefined, run: number | undefined, thrown: unknown): Promise<unknown> {
   if (database === undefined) return thrown;
+  const cancellation = run === undefined ? run : await findCancellation(database, run).catch(() => undefined);
+  if (cancellation !== undefined) return new CancelledError(cancellation);
   // The process that abandons a run also ends its connection.
   const mayBeAbandoned = run !== undefined && database.engine.isConnectionLost(thrown);
   if (mayBeAbandoned && !(await isUnderWay(database, run).catch(() => true))) return new AbandonedError(leaseExpired);

@@ -95,7 +95,7 @@ async function importFiles(
     const { size, fingerprints } = await build(generation);
     const state: FeedState = { files, format: formatOf(options) };
     const change = { from: last?.current, fingerprints };
-    await finishGeneration(database, brand, generation, size, JSON.stringify(state), change);
+    await finishGeneration(database, run, brand, generation, size, JSON.stringify(state), change);
     reporter.acceptStaged();
   } catch (error) {
     // If this fails, the next import removes the generation.

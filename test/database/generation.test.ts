@@ -13,14 +13,14 @@ import { until } from "../support/until.ts";
 const brand = "acme";
 const size = { rows: 0, skus: 0, styles: 0, choices: 0 };
 
-test("an import that ends during a rollback follows the restored generation", async () => {
+test("an import that ends while another generation becomes current follows that one", async () => {
   const url = await createStore("postgres");
   const [database, rollingBack] = [await openDatabase(url), await openDatabase(url)];
   cleanUp(() => Promise.all([closeDatabase(database), closeDatabase(rollingBack)]));
   const run = (await claimRun(database, { job: "personalization-import", brand }, 60)) ?? 0;
   const load = async (from?: number) => {
     const id = await beginGeneration(database, brand, run);
-    await finishGeneration(database, brand, id, size, "{}", { from, fingerprints: [1] });
+    await finishGeneration(database, run, brand, id, size, "{}", { from, fingerprints: [1] });
     return id;
   };
   const first = await load();
@@ -30,7 +30,7 @@ test("an import that ends during a rollback follows the restored generation", as
   await rollingBack.inTransaction(async (rollback) => {
     await rollback.engine.lockBrand(rollback.sql, brand);
     await makeCurrent(rollback, brand, first, { from: second, fingerprints: [2] });
-    ending = finishGeneration(database, brand, third, size, "{}", { from: second, fingerprints: [3] });
+    ending = finishGeneration(database, run, brand, third, size, "{}", { from: second, fingerprints: [3] });
     await until("the import waits for the rollback", async () => {
       const [waiting] = await database.sql<{ count: number }[]>`
         SELECT CAST(count(*) AS INTEGER) AS count FROM pg_stat_activity

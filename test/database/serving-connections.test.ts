@@ -24,7 +24,7 @@ test("requests do not wait for the removal of a generation that a dump reads", a
     const id = await beginGeneration(database, brand, run);
     await loadSkus(database, id, skus);
     const size = { rows: 1, skus: 1, styles: 0, choices: 0 };
-    await finishGeneration(database, brand, id, size, "{}", { from: undefined, fingerprints: undefined });
+    await finishGeneration(database, run, brand, id, size, "{}", { from: undefined, fingerprints: undefined });
     return id;
   };
   await load("acme");
