@@ -5,6 +5,9 @@ import { findCancellation } from "../database/run-cancellation.ts";
 /** Pause between two checks whether the run is cancelled. */
 const cancellationPauseMs = 1000;
 
+/** Renewals in a lease. */
+const renewals = 3;
+
 /**
  * Renews a run's lease until it is disposed of, and looks whether the run is cancelled.
  * @param onExpired called once, when the run counts as abandoned or the store may consider it so
@@ -17,8 +20,9 @@ export function keepLease(
   onExpired: () => void,
   onCancelled: (reason: string) => void,
 ): Disposable {
-  const leaseMs = leaseSeconds * 1000;
-  let renewedAt = performance.now();
+  // No time is measured: a process that got no processor time asks the store before it gives up, because
+  // its supervisor may have renewed the lease.
+  let unanswered = 0;
   let isOver = false;
   const expire = () => {
     if (isOver) return;
@@ -26,19 +30,21 @@ export function keepLease(
     isOver = true;
     onExpired();
   };
-  const heartbeat = setInterval(async () => {
-    const startedAt = performance.now();
-    // Checked before the call, because a store that is cut off may never respond.
-    if (startedAt - renewedAt >= leaseMs) return expire();
-    try {
-      if (await renewLease(database, id, leaseSeconds)) renewedAt = startedAt;
-      else expire();
-    } catch (error) {
-      // While the store is locked for writing, perhaps by this run, no other process can take over
-      // the lease. A store that is unreachable may come back before the lease expires.
-      if (database.engine.isBusy(error)) renewedAt = startedAt;
-    }
-  }, leaseMs / 3);
+  const heartbeat = setInterval(
+    async () => {
+      // Checked before the call, because a store that is cut off may never respond.
+      if (++unanswered === renewals) return expire();
+      try {
+        if (await renewLease(database, id, leaseSeconds)) unanswered = 0;
+        else expire();
+      } catch (error) {
+        // While the store is locked for writing, perhaps by this run, no other process can take over
+        // the lease. A store that is unreachable may come back before the lease expires.
+        if (database.engine.isBusy(error)) unanswered = 0;
+      }
+    },
+    (leaseSeconds * 1000) / renewals,
+  );
   const watch = watchCancellation(database, id, onCancelled);
   return {
     [Symbol.dispose]: () => {
