@@ -115,7 +115,7 @@ test("the replicas, Varnish, and Prometheus know each other", () => {
   expect([...(vcl.match(/acl [^}]*/)?.[0] ?? "").matchAll(/"(.*)"/g)].map(([, host]) => host)).toEqual(addresses);
   // Apart from where they are, the replicas are configured as in the documentation.
   const backends = (text: string) => new Set(text.match(/^ {4}\.(?!host).*$/gm));
-  expect(backends(vcl)).toEqual(backends(readFileSync(join(root, "docs/operations/replicas.vcl"), "utf8")));
+  expect(backends(vcl)).toEqual(backends(readFileSync(join(root, "deploy/replicas.vcl"), "utf8")));
 
   const { admin_hosts, trusted_proxies, purge } = Bun.TOML.parse(read("replicas", "settings", "pds.toml")) as Record<
     string,

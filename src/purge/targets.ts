@@ -68,7 +68,7 @@ function cloudflare({ zone, plan, api_url: api }: PurgeOptionsOf<"cloudflare">, 
   };
 }
 
-/** With `docs/operations/varnish.vcl`. */
+/** With `deploy/varnish.vcl`. */
 function varnish(url: string, token: string): PurgeTarget {
   return {
     name: `varnish ${hideCredentials(url)}`,
@@ -85,8 +85,7 @@ function varnish(url: string, token: string): PurgeTarget {
       },
     }),
     // A Varnish that has another configuration passes PURGE on, and may return 200 for it.
-    findProblem: (body) =>
-      /^\d+ purged/m.test(body) ? undefined : "the response is not that of docs/operations/varnish.vcl",
+    findProblem: (body) => (/^\d+ purged/m.test(body) ? undefined : "the response is not that of deploy/varnish.vcl"),
   };
 }
 

@@ -38,8 +38,8 @@ interface Scraping {
 }
 
 const read = (name: string) => readFileSync(join(root, "docs", name), "utf8");
-const dashboardText = read("operations/dashboard.json");
-const alertsText = read("operations/alerts.yml");
+const dashboardText = read("../deploy/dashboard.json");
+const alertsText = read("../deploy/alerts.yml");
 const guide = read("how-to/monitor-and-alert.md");
 const dashboard = JSON.parse(dashboardText) as Dashboard;
 const rules = (YAML.parse(alertsText) as Rules).groups.flatMap((group) => group.rules);

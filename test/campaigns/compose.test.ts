@@ -52,7 +52,7 @@ test.skipIf(varnishd === null || Bun.which("psql") === null)("three replicas ser
   const replicas: RunningService[] = [];
   try {
     // As in the first start of the container of PostgreSQL.
-    const roleSql = await readFile(join(root, "docs", "operations", "role.sql"), "utf8");
+    const roleSql = await readFile(join(root, "deploy", "role.sql"), "utf8");
     await writeFile(
       inFiles("1-role.sql"),
       roleSql.replaceAll('DATABASE "pds"', `DATABASE ${database}`).replaceAll(/\b(ROLE|TO) "pds"/g, `$1 ${role}`),

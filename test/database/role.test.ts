@@ -13,7 +13,7 @@ const databaseName = new URL(url).pathname.slice(1);
 const role = `role-${databaseName}`;
 const quotedRole = `"${role}"`;
 const admin = new SQL(url, { max: 1 });
-const documented = await Bun.file(join(root, "docs", "operations", "role.sql")).text();
+const documented = await Bun.file(join(root, "deploy", "role.sql")).text();
 await admin.unsafe(
   documented
     .replaceAll(/\b(DATABASE )"pds"/g, `$1"${databaseName}"`)

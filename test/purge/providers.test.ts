@@ -75,7 +75,7 @@ test("a purge fails when the response says so, whatever its status", async () =>
   expect(purge(targetOf(cloudflare.options))).rejects.toThrow("the response cannot be read");
   const varnish = find("varnish");
   varnish.provider.state.refusals = [new Response("a page")];
-  expect(purge(targetOf(varnish.options))).rejects.toThrow("the response is not that of docs/operations/varnish.vcl");
+  expect(purge(targetOf(varnish.options))).rejects.toThrow("the response is not that of deploy/varnish.vcl");
 });
 
 test("a purge fails when it cannot be reached, and says why", async () => {

@@ -14,7 +14,7 @@ export interface Balancer {
 
 /** A configuration of the documentation with the replicas' ports and its own. */
 async function configure(file: string, own: number, replicas: readonly number[]): Promise<string> {
-  const text = await readFile(join(root, "docs", "operations", file), "utf8");
+  const text = await readFile(join(root, "deploy", file), "utf8");
   return [...replicas, own].reduce(
     (result, port, index) =>
       result.replace(index < 3 ? `127.0.0.1:300${index + 1}` : "127.0.0.1:8080", `127.0.0.1:${port}`),

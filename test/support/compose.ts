@@ -6,6 +6,6 @@ import { root, temporaryFolder } from "./pds.ts";
 export async function copyComposeFiles(): Promise<string> {
   const copy = await temporaryFolder();
   const created = ["replicas", "shops"].map((name) => `--exclude=deploy/compose/${name}/secrets`);
-  await $`tar -cf - ${created} deploy/compose docs/operations sample | tar -xf - -C ${copy}`.cwd(root);
+  await $`tar -cf - ${created} deploy sample | tar -xf - -C ${copy}`.cwd(root);
   return join(copy, "deploy", "compose");
 }

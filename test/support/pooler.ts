@@ -32,7 +32,7 @@ export async function startPooler(
 ): Promise<Pooler> {
   const { hostname, port: targetPort, pathname, username } = new URL(databaseUrl);
   const port = await findFreePort();
-  const documented = await readFile(join(root, "docs", "operations", "pgbouncer.ini"), "utf8");
+  const documented = await readFile(join(root, "deploy", "pgbouncer.ini"), "utf8");
   const folder = await temporaryFolder();
   // The servers of tests trust every user, and so does this.
   const all = { listen_port: port, auth_type: "trust", auth_file: join(folder, "users.txt"), ...settings };

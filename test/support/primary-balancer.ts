@@ -17,7 +17,7 @@ export async function startPrimaryBalancer(
   servers: readonly [string, string],
 ): Promise<{ readonly url: string; readonly program: Program }> {
   const port = await findFreePort();
-  const documented = await readFile(join(root, "docs", "operations", "haproxy-postgres.cfg"), "utf8");
+  const documented = await readFile(join(root, "deploy", "haproxy-postgres.cfg"), "utf8");
   const [first, second] = servers.map((url) => new URL(url));
   if (first === undefined || second === undefined) throw new Error("two servers are needed");
   const [path = ""] = await writeFiles(await temporaryFolder(), {

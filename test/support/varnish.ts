@@ -4,7 +4,7 @@ import { killOnExit } from "./kill-on-exit.ts";
 import { temporaryFolder } from "./pds.ts";
 import { until } from "./until.ts";
 
-const operations = Bun.fileURLToPath(new URL("../../docs/operations", import.meta.url));
+const operations = Bun.fileURLToPath(new URL("../../deploy", import.meta.url));
 
 /** Undefined where Varnish is not installed: on Debian, `apt-get install varnish varnish-modules`. */
 export const varnishd = Bun.which("varnishd", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });

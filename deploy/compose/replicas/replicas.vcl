@@ -1,6 +1,6 @@
 vcl 4.1;
 
-# docs/operations/replicas.vcl with the addresses of compose.yaml.
+# deploy/replicas.vcl with the addresses of compose.yaml.
 
 import directors;
 
