@@ -201,7 +201,7 @@ export const jobSchemas = {
   "presentation-import": presentationSchema,
   "catalog-reconcile": z.strictObject({
     max_removed_share: share(defaultRemovedShare).describe(
-      "Maximum share of the stored products that all jobs and requests together may remove within 24 hours, because the platform no longer has them. Five may always be removed, unless it is 0.",
+      "Maximum share of the stored products that all jobs and requests together may remove within 24 hours, because the platform no longer has them. Five may always be removed, unless it is 0. Also the share that a run may find with fewer images than before.",
     ),
     ...planShape,
     // Most jobs of most shops run on the hour.

@@ -304,6 +304,22 @@ for (const engine of enginesOf("sqlite")) {
       expect(after.map(imagesOf)).toEqual(before.map(imagesOf));
     });
 
+    test("keeps the stored images, which a variant that is new does not show", async () => {
+      const world = await createWorld(engine, 3);
+      const [first = ""] = world.ids;
+      await sync(world);
+      const before = await stored(world, first);
+      rename(world, [first]);
+      world.standIn.catalog.touch(first, { shape: { variants: 6 } });
+      await sync(world);
+      const { images, variants } = await stored(world, first);
+      expect(images).toEqual(before.images);
+      expect(variants).toHaveLength(6);
+      expect(variants.map(({ image_id }) => image_id)).toEqual(
+        variants.map((_, index) => before.variants[index]?.image_id ?? null),
+      );
+    });
+
     test("is left out of a product that is new, and is named", async () => {
       const world = await createWorld(engine, 3);
       const [first = ""] = world.ids;
