@@ -125,7 +125,7 @@ export class TemporaryFile implements Disposable {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return;
     this.#explainFull(() => {
-      // A disk that becomes full accepts a part first.
+      // A disk that becomes full accepts a part first. The writer of `Bun.file` does not report it.
       for (let written = 0; written < bytes.length; ) {
         written += writeSync(descriptor, bytes, written, bytes.length - written);
       }

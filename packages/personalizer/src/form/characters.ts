@@ -13,7 +13,10 @@ const unmakeable = new RegExp(
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 
-/** Several characters may look like one to a reader, such as a letter and its accents. */
+/**
+ * Several characters may look like one to a reader, such as a letter and its accents. `maxlength`
+ * counts UTF-16 units, so that a family emoji is eight, and cuts off pasted text silently.
+ */
 const toGraphemes = (text: string): string[] =>
   segmenter ? [...segmenter.segment(text)].map(({ segment }) => segment) : [...text];
 

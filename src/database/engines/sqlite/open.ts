@@ -24,6 +24,7 @@ export const pathOf = (url: string) => resolve(url.slice(scheme.length).trim());
 
 const cacheSize = "PRAGMA cache_size = -16384";
 
+// Without mmap_size: mapped pages count as memory of the process, 443 MB instead of 216 MB for 20,000 products.
 const pragmas = [
   // First, so that the statements below wait for another process's lock.
   "PRAGMA busy_timeout = 10000",
