@@ -67,14 +67,13 @@ describe.each([...engines])("on %s, a rollback", (engine) => {
     await feed.asked;
     expect((await pds(["rollback", "personalization"], environment)).code).toBe(0);
     feed.release();
-    const { code, stderr } = await imported;
+    expect((await imported).code).toBe(1);
     await using sql = await connectTo(url);
     const [{ generation }] = await sql`SELECT generation FROM current_generation`;
     const [first] = await sql`SELECT min(id) AS id FROM generation`;
     expect(generation).toBe(first.id);
     const [run] = await sql`SELECT outcome, reason FROM run ORDER BY id DESC LIMIT 1`;
     expect(run).toEqual({ outcome: "cancelled", reason: `cancelled by the rollback to generation ${generation}` });
-    expect([code, stderr]).toEqual([1, expect.stringContaining(run.reason)]);
   });
 
   test.each(["loads its generation", "has not begun to load"])(
