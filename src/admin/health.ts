@@ -1,8 +1,6 @@
 import { prepareResponse } from "../cache/response.ts";
-import type { ClockReading } from "../database/clock.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
-import { isAhead } from "../jobs/plan.ts";
-import { clockToleranceSeconds, type JobStatus } from "../model/job.ts";
+import type { JobStatus } from "../model/job.ts";
 
 /** `GET /livez`: the process responds. Checks nothing else. */
 export const getLiveness: Handler = () => alive;
@@ -15,14 +13,17 @@ export type Reading<T> =
   | { readonly value?: undefined; readonly problem: string };
 
 type JobReading = Reading<readonly JobStatus[]>;
+type ClockReading = Reading<string | undefined>;
+/** The readings of one probe. */
+export type HealthReadings = readonly [jobs: JobReading, clock: ClockReading];
 
 /**
  * A readiness condition.
  * @param jobs their status as of this probe
- * @param clock as of this probe
+ * @param clock what is wrong with it
  * @returns the problem, or undefined if there is none
  */
-export type Check = (jobs: JobReading, clock: Reading<ClockReading>) => string | undefined;
+export type Check = (...readings: HealthReadings) => string | undefined;
 type Checks = Readonly<Record<string, Check>>;
 
 /**
@@ -30,14 +31,10 @@ type Checks = Readonly<Record<string, Check>>;
  * @param required a problem takes the process out of rotation
  * @param advisory a problem is only a warning, because other replicas share it
  */
-export function getReadiness(
-  required: Checks,
-  advisory: Checks,
-  read: () => Promise<readonly [JobReading, Reading<ClockReading>]>,
-): Handler {
+export function getReadiness(required: Checks, advisory: Checks, readHealth: () => Promise<HealthReadings>): Handler {
   return async () => {
-    const [jobs, clock] = await read();
-    const run = (all: Checks) => Object.entries(all).map(([name, check]) => [name, check(jobs, clock)] as const);
+    const readings = await readHealth();
+    const run = (all: Checks) => Object.entries(all).map(([name, check]) => [name, check(...readings)] as const);
     const [problems, warnings] = [run(required), run(advisory)];
     const isReady = problems.every(([, problem]) => problem === undefined);
     const isDegraded = warnings.some(([, warning]) => warning !== undefined);
@@ -63,18 +60,6 @@ export function describeStale({ value = [] }: JobReading, countsNew: boolean): s
 
 function describeAge({ job, brand, age }: JobStatus): string {
   return `${job} for ${brand} ${age === null ? "has never succeeded" : `last succeeded ${Math.round(age)} s ago`}`;
-}
-
-/** Says that the store has something from the future, or that this machine's clock differs from the store's. */
-export function describeClock({ value }: Reading<ClockReading>): string | undefined {
-  if (value === undefined) return undefined;
-  const { now, latest, aheadSeconds } = value;
-  if (latest !== null && isAhead(latest, Date.parse(now))) {
-    return `a run or lease of ${latest} is in the future: the clock of the database was set back; history-retention removes such runs`;
-  }
-  if (Math.abs(aheadSeconds) <= clockToleranceSeconds) return undefined;
-  const difference = `${Math.round(Math.abs(aheadSeconds))} s ${aheadSeconds > 0 ? "ahead of" : "behind"}`;
-  return `the clock of this machine is ${difference} that of the database`;
 }
 
 /** Names the jobs whose newest run is in the future by the database's clock. */

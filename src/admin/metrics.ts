@@ -4,7 +4,6 @@ import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import type { ClockReading } from "../database/clock.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
@@ -12,7 +11,7 @@ import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
 import type { PurgeCounter } from "../purge/counter.ts";
-import type { Reading } from "./health.ts";
+import type { HealthReadings, Reading } from "./health.ts";
 import { addPurgeMetrics, describePurge } from "./purge-metrics.ts";
 
 type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
@@ -32,7 +31,7 @@ export interface ProcessMeters {
 /** Reads the store, which is the same for all processes, as far as it responds in time. */
 export interface StoreReader {
   /** For a probe. */
-  readonly readHealth: () => Promise<readonly [Reading<JobStatus[]>, Reading<ClockReading>]>;
+  readonly readHealth: () => Promise<HealthReadings>;
   /** For a scrape. */
   readonly readAll: () => Promise<StoreReadings>;
 }

@@ -1,22 +1,16 @@
 import { clockToleranceSeconds } from "../model/job.ts";
 import type { Queryable } from "./database.ts";
 
-/** What tells whether a clock is wrong. Times are ISO 8601 in UTC. */
-export interface ClockReading {
-  /** By the database's clock. */
-  readonly now: string;
-  /** The latest time that a run has, or that a lease has beyond its length; null if there is none. */
-  readonly latest: string | null;
-  /** How far this machine's clock is ahead of the database's. */
-  readonly aheadSeconds: number;
-}
-
 /** Longer than any lease of an unrecorded length. */
 const workLeaseSeconds = 60;
 
-export async function readClock({ read, engine }: Queryable): Promise<ClockReading> {
+/**
+ * Says that the store has something from the future, or that this machine's clock differs from the
+ * database's.
+ */
+export async function findClockProblem({ read, engine }: Queryable): Promise<string | undefined> {
   // An index has each maximum.
-  const [row = { now: "", latest: null }] = await read<Omit<ClockReading, "aheadSeconds">>(
+  const [row] = await read<{ now: string; latest: string | null }>(
     `SELECT ${engine.now} AS now, max(at) AS latest FROM (
       SELECT max(finished_at) AS at FROM run WHERE finished_at IS NOT NULL
       UNION ALL SELECT max(started_at) FROM run WHERE finished_at IS NULL
@@ -26,5 +20,12 @@ export async function readClock({ read, engine }: Queryable): Promise<ClockReadi
         WHERE ends_at > ${engine.later(workLeaseSeconds + clockToleranceSeconds)}) AS known`,
     [],
   );
-  return { ...row, aheadSeconds: (Date.now() - Date.parse(row.now)) / 1000 };
+  const secondsUntil = (instant: string | number | null | undefined) =>
+    (new Date(instant ?? 0).getTime() - Date.parse(row?.now ?? "")) / 1000;
+  if (secondsUntil(row?.latest) > clockToleranceSeconds) {
+    return `a run or lease of ${row?.latest} is in the future: the clock of the database was set back; history-retention removes such runs`;
+  }
+  const ahead = Math.round(secondsUntil(Date.now()));
+  if (Math.abs(ahead) <= clockToleranceSeconds) return undefined;
+  return `the clock of this machine is ${Math.abs(ahead)} s ${ahead > 0 ? "ahead of" : "behind"} that of the database`;
 }

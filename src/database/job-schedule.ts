@@ -19,23 +19,15 @@ export async function findSchedule({ sql }: Queryable, job: string, brand: strin
  * Records that a job has this schedule, unless it had it before.
  * @returns since when
  */
-export async function recordSchedule(
-  database: Database,
-  job: string,
-  brand: string,
-  schedule: string,
-): Promise<string> {
-  // Without a transaction, which would wait for an import in progress.
-  const known = await findSchedule(database, job, brand);
-  if (known?.schedule === schedule) return known.since;
-  return await database.inTransaction(async (transaction) => {
-    const { sql, engine } = transaction;
-    await sql`
+export function recordSchedule(database: Database, job: string, brand: string, schedule: string): Promise<string> {
+  return database.inTransaction(async ({ sql, engine }) => {
+    const [row] = await sql<{ since: string }[]>`
       INSERT INTO job_schedule (job, brand, schedule, since)
       VALUES (${job}, ${brand}, ${schedule}, ${sql.unsafe(engine.now)})
-      ON CONFLICT (job, brand) DO UPDATE SET schedule = excluded.schedule, since = excluded.since
-      WHERE job_schedule.schedule <> excluded.schedule`;
-    return (await findSchedule(transaction, job, brand))?.since ?? "";
+      ON CONFLICT (job, brand) DO UPDATE SET schedule = excluded.schedule,
+        since = CASE WHEN job_schedule.schedule = excluded.schedule THEN job_schedule.since ELSE excluded.since END
+      RETURNING since`;
+    return row?.since ?? "";
   });
 }
 
@@ -44,9 +36,8 @@ export async function forgetOtherSchedules(
   database: Database,
   scheduled: readonly { readonly name: string; readonly brand: string }[],
 ): Promise<void> {
-  const known = await database.sql<{ job: string; brand: string }[]>`SELECT job, brand FROM job_schedule`;
-  for (const { job, brand } of known) {
-    if (scheduled.some((each) => each.name === job && each.brand === brand)) continue;
-    await database.inTransaction(({ sql }) => sql`DELETE FROM job_schedule WHERE job = ${job} AND brand = ${brand}`);
-  }
+  const kept = ["", ...scheduled.map(({ name, brand }) => `${name} ${brand}`)];
+  await database.inTransaction(
+    ({ sql }) => sql`DELETE FROM job_schedule WHERE job || ' ' || brand NOT IN ${sql(kept)}`,
+  );
 }

@@ -20,17 +20,15 @@ export async function listKeptRuns(database: Queryable): Promise<KeptRuns> {
   return kept;
 }
 
-/**
- * Removes finished runs that began or ended after an instant in the future: a wrong clock stored them.
- * @param limit how many at most
- */
-export async function removeFutureRuns(database: Database, after: string, limit: number): Promise<number> {
-  // Outside the transaction, because no index has the starts.
-  const found = await database.sql<{ id: number }[]>`
-    SELECT id FROM run WHERE finished_at IS NOT NULL AND (finished_at > ${after} OR started_at > ${after}) LIMIT ${limit}`;
+/** Removes finished runs that began or ended after an instant in the future: a wrong clock stored them. */
+export async function removeFutureRuns(database: Database, after: string): Promise<number> {
+  const isFuture = ({ sql }: Queryable) =>
+    sql`finished_at IS NOT NULL AND (finished_at > ${after} OR started_at > ${after})`;
+  // Without a transaction, which would hold up other writers: no index has the starts.
+  const found = await database.sql`SELECT 1 FROM run WHERE ${isFuture(database)} LIMIT 1`;
   if (found.length === 0) return 0;
-  return await database.inTransaction(async ({ sql }) => {
-    const { count } = await sql`DELETE FROM run WHERE id IN ${sql(found.map(({ id }) => id))}`;
+  return await database.inTransaction(async (transaction) => {
+    const { count } = await transaction.sql`DELETE FROM run WHERE ${isFuture(transaction)}`;
     return count as number;
   });
 }

@@ -30,21 +30,19 @@ export function keepLease(
     isOver = true;
     onExpired();
   };
-  const heartbeat = setInterval(
-    async () => {
-      // Checked before the call, because a store that is cut off may never respond.
-      if (++unanswered === renewals) return expire();
-      try {
-        if (await renewLease(database, id, leaseSeconds)) unanswered = 0;
-        else expire();
-      } catch (error) {
-        // While the store is locked for writing, perhaps by this run, no other process can take over
-        // the lease. A store that is unreachable may come back before the lease expires.
-        if (database.engine.isBusy(error)) unanswered = 0;
-      }
-    },
-    (leaseSeconds * 1000) / renewals,
-  );
+  const renew = async () => {
+    // Checked before the call, because a store that is cut off may never respond.
+    if (++unanswered === renewals) return expire();
+    try {
+      if (await renewLease(database, id, leaseSeconds)) unanswered = 0;
+      else expire();
+    } catch (error) {
+      // While the store is locked for writing, perhaps by this run, no other process can take over
+      // the lease. A store that is unreachable may come back before the lease expires.
+      if (database.engine.isBusy(error)) unanswered = 0;
+    }
+  };
+  const heartbeat = setInterval(renew, (leaseSeconds * 1000) / renewals);
   const watch = watchCancellation(database, id, onCancelled);
   return {
     [Symbol.dispose]: () => {

@@ -28,10 +28,7 @@ export function historyRetention(keepDays: number): Work {
     const before = new Date(now - keepDays * dayMs).toISOString();
     // Schedules wait for the times of earlier ones.
     const future = new Date(now + awaitedStepSeconds * 1000).toISOString();
-    for (let count = maxBatch; count === maxBatch; reporter.accept(count)) {
-      signal.throwIfAborted();
-      count = await removeFutureRuns(database, future, maxBatch);
-    }
+    reporter.accept(await removeFutureRuns(database, future));
     const kept = await listKeptRuns(database);
     let limit = firstBatch;
     for (let position: RunPosition | undefined = firstPosition; position !== undefined; ) {

@@ -78,7 +78,7 @@ export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerCont
     suspension: () => upgrade.reason,
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
-    stopped: Promise.all([...loops, cleanUpAfterLostRuns(context), forgetSchedules(jobs, context)]).then(() => {}),
+    stopped: Promise.all([...loops, cleanUp(jobs, context)]).then(() => {}),
   };
 }
 
@@ -195,22 +195,6 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
   }
 }
 
-/**
- * A job that gets its schedule back some day has missed nothing until then. A replica without jobs only
- * serves, and does not know them.
- */
-async function forgetSchedules(jobs: readonly PlannedJob[], { database, signal, log }: SchedulingContext) {
-  for (let isDone = jobs.length === 0; !isDone && !signal.aborted; ) {
-    try {
-      await forgetOtherSchedules(database, jobs.filter(isScheduled));
-      isDone = true;
-    } catch (error) {
-      log.warn({ err: error }, "cannot forget the schedules of other jobs; retrying");
-      await pause(errorPauseMs, signal);
-    }
-  }
-}
-
 /** Whether a run has a later scheduled time than the newest, whose time may be wrong. */
 function isLater(run: Run | undefined, newest: Run | undefined, now: number): boolean {
   if (run === undefined || newest === undefined) return run !== undefined;
@@ -239,19 +223,21 @@ async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingCon
 
 /**
  * Records expired runs as abandoned, even if their job is not due for a long time, ends their
- * transactions, which would hold up other runs, and removes what they left behind.
+ * transactions, which would hold up other runs, and removes what they left behind. Also forgets the
+ * schedules of jobs that have none any more, so that they have missed nothing when they get one again.
  */
-async function cleanUpAfterLostRuns({
-  database,
-  signal,
-  log,
-  removeLeftovers,
-  upgrade,
-}: SchedulingContext): Promise<void> {
+async function cleanUp(jobs: readonly PlannedJob[], context: SchedulingContext): Promise<void> {
+  const { database, signal, log, removeLeftovers, upgrade } = context;
+  // A replica without jobs only serves, and does not know which ones have a schedule.
+  let isForgotten = jobs.length === 0;
   let known = "";
   let leftoversCheckedAt = Number.NEGATIVE_INFINITY;
   for (; !signal.aborted; await pause(lostPauseMs, signal)) {
     if (upgrade.hasHappened()) return;
+    if (!isForgotten) {
+      const forgotten = forgetOtherSchedules(database, jobs.filter(isScheduled));
+      isForgotten = await forgotten.then(() => true).catch(() => false);
+    }
     const abandoned = await abandonRuns(database).catch(() => undefined);
     if (abandoned === undefined) continue;
     const { runs, problems } = abandoned;

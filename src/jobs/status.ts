@@ -1,6 +1,6 @@
 import { type Database, readNow } from "../database/database.ts";
 import { findPause } from "../database/job-pause.ts";
-import { findSchedule, type JobSchedule } from "../database/job-schedule.ts";
+import { findSchedule } from "../database/job-schedule.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "../database/run.ts";
 import { findFailingSince } from "../database/run-outage.ts";
 import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
@@ -12,7 +12,7 @@ import { describeSchedule, isAhead, isStale, nextRun } from "./plan.ts";
 /** Lists the status of each job, derived from its stored runs. */
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {
   const now = Date.parse(await readNow(database));
-  return await Promise.all(jobs.map(async (job) => (await getStatus(database, job, now)).status));
+  return await Promise.all(jobs.map((job) => getStatus(database, job, now)));
 }
 
 /** Lists the status of each job with details for the console. */
@@ -20,7 +20,7 @@ export async function listJobHealth(database: Database, jobs: readonly PlannedJo
   const now = Date.parse(await readNow(database));
   return await Promise.all(
     jobs.map(async (job) => {
-      const { status, countsFrom } = await getStatus(database, job, now);
+      const status = await getStatus(database, job, now);
       const { schedule } = job.plan;
       const { last } = status;
       const isFailing = last !== null && last.outcome !== "succeeded";
@@ -31,7 +31,7 @@ export async function listJobHealth(database: Database, jobs: readonly PlannedJo
         isImport: job.isImport,
         schedule: schedule === undefined ? null : describeSchedule(schedule),
         scheduleWords: schedule === undefined ? null : scheduleInWords(schedule.expression, schedule.timeZone),
-        dueSince: status.lastSuccess === null ? 0 : countTimes(schedule, countsFrom, now),
+        dueSince: status.lastSuccess === null ? 0 : countTimes(schedule, Date.parse(status.lastSuccess), now),
       };
     }),
   );
@@ -45,17 +45,7 @@ function countTimes(schedule: Schedule | undefined, after: number, until: number
   return count;
 }
 
-interface KnownStatus {
-  readonly status: JobStatus;
-  /** From when on its scheduled times count, so that it may be stale. */
-  readonly countsFrom: number;
-}
-
-async function getStatus(
-  database: Database,
-  { name: job, brand, plan }: PlannedJob,
-  now: number,
-): Promise<KnownStatus> {
+async function getStatus(database: Database, { name: job, brand, plan }: PlannedJob, now: number): Promise<JobStatus> {
   const [running, last, lastSuccess, lastScheduled, pause, followed] = await Promise.all([
     findRunUnderWay(database, job, brand),
     findLastRun(database, job, brand),
@@ -67,13 +57,13 @@ async function getStatus(
   const { schedule } = plan;
   const isPaused = pause?.resumedAt === null;
   const resumed = pause?.resumedAt == null ? Number.NEGATIVE_INFINITY : Date.parse(pause.resumedAt);
-  const earliest = Math.max(resumed, scheduledSince(schedule, followed, now));
+  const isFollowed = schedule !== undefined && followed?.schedule === describeSchedule(schedule);
+  // A schedule that no replica follows yet has missed nothing.
+  const earliest = followed === undefined ? resumed : Math.max(resumed, isFollowed ? Date.parse(followed.since) : now);
   const next = isPaused ? undefined : schedule && nextRun({ ...plan, schedule }, lastScheduled, now, now, earliest).at;
   const hasMaxAge = schedule !== undefined || plan.staleMs !== undefined;
   const succeededAt = lastSuccess === undefined ? undefined : Date.parse(lastSuccess);
-  // A new schedule does not make data younger.
-  const countsFrom = Math.max(succeededAt ?? 0, plan.staleMs === undefined ? earliest : resumed);
-  const status: JobStatus = {
+  return {
     job,
     brand,
     next: next === undefined ? null : new Date(next).toISOString(),
@@ -85,16 +75,9 @@ async function getStatus(
       !isPaused &&
       (succeededAt === undefined
         ? hasMaxAge && last !== undefined
-        : isStale(plan, countsFrom, running && Date.parse(running.startedAt), now)),
+        : isStale(plan, Math.max(succeededAt, resumed), running && Date.parse(running.startedAt), now)),
     isAhead: last !== undefined && isAhead(last.finishedAt ?? last.startedAt, now),
     pausedSince: isPaused ? pause.pausedAt : null,
     pausedBy: isPaused ? pause.pausedBy : null,
   };
-  return { status, countsFrom };
-}
-
-/** Since when a job has its schedule; from now on if the replicas follow another one. */
-function scheduledSince(schedule: Schedule | undefined, followed: JobSchedule | undefined, now: number): number {
-  if (schedule === undefined || followed === undefined) return Number.NEGATIVE_INFINITY;
-  return followed.schedule === describeSchedule(schedule) ? Date.parse(followed.since) : now;
 }

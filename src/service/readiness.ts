@@ -1,13 +1,6 @@
-import {
-  type Check,
-  describeAhead,
-  describeClock,
-  describeStale,
-  getReadiness,
-  type Reading,
-} from "../admin/health.ts";
+import { type Check, describeAhead, describeStale, getReadiness, type Reading } from "../admin/health.ts";
 import type { StoreReader } from "../admin/metrics.ts";
-import { readClock } from "../database/clock.ts";
+import { findClockProblem } from "../database/clock.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
 import { readCatalogTruth } from "../database/product-truth.ts";
 import { readPushState } from "../database/push-state.ts";
@@ -42,7 +35,7 @@ export function createStoreReader(context: ServiceContext): StoreReader {
   return {
     readHealth: () => {
       const read = begin();
-      return Promise.all([read(jobStatus), read(() => readClock(background))]);
+      return Promise.all([read(jobStatus), read(() => findClockProblem(background))]);
     },
     readAll: async () => {
       const read = begin();
@@ -84,7 +77,7 @@ export function createReadiness(context: ServiceContext, store: StoreReader): Ha
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
     data,
     jobs: (reading) => reading.problem ?? describeStale(reading, true),
-    clock: (reading, clock) => reading.problem ?? describeAhead(reading) ?? describeClock(clock),
+    clock: (reading, clock) => reading.problem ?? describeAhead(reading) ?? clock.value,
     scheduler: () => {
       const reason = context.scheduler.suspension();
       return reason === undefined ? undefined : `no further runs are started here: ${reason}`;
