@@ -427,7 +427,7 @@ describe("on a terminal, an import", () => {
   };
 
   test("shows rows, rows per second, and remaining time", async () => {
-    const feed = await writeFeed(folder, `feed-${feeds++}`, marked("TTY", "A", 200_000));
+    const feed = await writeFeed(folder, `feed-${feeds++}`, marked("TTY", "A", 600_000));
     const { code, seen } = await onTerminal(feed);
     expect(code).toBe(0);
     const lines = `${feed}/pzlines.csv: `;
@@ -436,7 +436,7 @@ describe("on a terminal, an import", () => {
       .filter((text) => text.startsWith(lines))
       .map((text) => text.slice(lines.length).replace("\x1b[K", ""));
     expect(shown[0]).toMatch(/^[\d,]+ rows, [\d,]+ per second, \d+ s left$/);
-    expect(shown.some((text) => /^200,000 rows, [\d,]+ per second, done\n?$/.test(text))).toBe(true);
+    expect(shown.some((text) => /^600,000 rows, [\d,]+ per second, done\n?$/.test(text))).toBe(true);
     expect(seen).toMatch(/pzstyles\.csv: 5 rows, [\d,]+ per second, done/);
   });
 
