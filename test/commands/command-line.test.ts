@@ -188,8 +188,9 @@ describe("pds history", async () => {
       INSERT INTO run (job, brand, started_at, finished_at, outcome, counts, report)
       SELECT job, ?, ?, ?, outcome, counts, report FROM run WHERE id = 1`);
     for (const [index, brand] of brands.entries()) {
-      const at = new Date(Date.now() + index * 1000).toISOString();
+      const at = new Date(Date.now() - (brands.length - index) * 60_000).toISOString();
       if (index > 0) copy.run(brand, at, at);
+      else database.run("UPDATE run SET started_at = ?, finished_at = ?", [at, at]);
     }
   }
   const brandsOf = ({ histories }: Histories) => histories.map(({ brand }) => brand);
