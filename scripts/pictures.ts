@@ -37,24 +37,26 @@ const start = (...args: string[]) =>
     stdio: ["ignore", "pipe", "ignore"],
   });
 
-/** Creates a realistic history: imports with changes, and one that was rejected. */
+/** Creates a realistic history: imports with changes, and one that was rejected. Pages show the names as given. */
 async function makeHistory(): Promise<void> {
   const lines = (await Bun.file(join(sample, "products.ndjson")).text()).trim().split("\n");
   for (const count of [62, 70, 71, 78, 80]) {
-    const file = join(folder, "products.ndjson");
-    await Bun.write(file, lines.slice(0, count).join("\n"));
-    await start("import", "products", file).exited;
+    await Bun.write(join(folder, "products.ndjson"), lines.slice(0, count).join("\n"));
+    await start("import", "products", "products.ndjson").exited;
   }
-  await start("import", "personalization", join(sample, "personalization")).exited;
+  await cp(join(sample, "personalization"), join(folder, "personalization"), { recursive: true });
+  await start("import", "personalization", "personalization").exited;
   const feed = join(folder, "feed");
   for (const name of ["pzlines", "pzstyles", "pzchoices"]) {
     const text = await Bun.file(join(sample, "personalization", `${name}.csv`)).text();
     const changed = name === "pzlines" ? text.replace(/^TM814935W,.*\n/m, "") : text.replace("Block", "Bold block");
     await Bun.write(join(feed, `${name}.csv`), changed);
   }
-  await start("import", "personalization", feed).exited;
-  await start("import", "presentation", join(sample, "presentation.toml")).exited;
-  await start("import", "products", join(sample, "broken", "missing-title.ndjson")).exited;
+  await start("import", "personalization", "feed").exited;
+  await cp(join(sample, "presentation.toml"), join(folder, "presentation.toml"));
+  await start("import", "presentation", "presentation.toml").exited;
+  await cp(join(sample, "broken", "missing-title.ndjson"), join(folder, "missing-title.ndjson"));
+  await start("import", "products", "missing-title.ndjson").exited;
 }
 
 const brand = "Larkspur & Finch";
