@@ -27,10 +27,9 @@ export function bucketSource(address: string, settings: SourceSettings, signal: 
       const fileName = name.slice(base.length);
       const target = join((await openFolder()).path, fileName);
       return await requests.read(`${prefix}${fileName}`, async (response) => {
-        if ((response.headers.get("etag") ?? version) !== version) return undefined;
         limitSize(name, Number(response.headers.get("content-length")), maxFileMegabytes);
         await saveStream(bodyOf(response), target, (bytes) => limitSize(name, bytes, maxFileMegabytes));
-        return target;
+        return (response.headers.get("etag") ?? "") === version ? target : undefined;
       });
     },
   };

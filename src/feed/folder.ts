@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../errors.ts";
 import { limitSize } from "../size.ts";
@@ -21,8 +21,9 @@ export function folderSource(folder: string, { maxFileMegabytes }: SourceSetting
       if (stats === undefined) return undefined;
       if (!stats.isFile()) throw new ServiceError("invalid_input", `${name}: not a file`);
       const { mtimeMs, ctimeMs } = stats;
-      // A copy can keep the sender's times, which then say nothing about the delivery.
-      const ageMs = Date.now() - Math.max(mtimeMs, ctimeMs);
+      // A copy can keep the sender's times, which then say nothing about the delivery, and a link may be
+      // newer than its file.
+      const ageMs = Date.now() - Math.max(mtimeMs, ctimeMs, (await lstat(name)).ctimeMs);
       return { name, version: versionOfFile(stats), changedAtMs: mtimeMs, ageMs };
     },
     fetch: async ({ name, version }) => {

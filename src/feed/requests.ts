@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../errors.ts";
 import type { Fetch } from "../outgoing.ts";
-import type { SourceFile } from "./source.ts";
 
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */
@@ -85,11 +84,8 @@ function withTimer(response: Response, timer: NodeJS.Timeout): Response {
   return new Response(body ?? null, response);
 }
 
-/** When the file of a response changed. The age is by the clock of the source. */
-export function timesOf({ headers }: Response): Pick<SourceFile, "changedAtMs" | "ageMs"> {
-  const [changed = Number.NaN, now = Number.NaN] = ["Last-Modified", "Date"].map((name) =>
-    Date.parse(headers.get(name) ?? ""),
-  );
-  if (Number.isNaN(changed)) return { changedAtMs: undefined, ageMs: undefined };
-  return { changedAtMs: changed, ageMs: (Number.isNaN(now) ? Date.now() : now) - changed };
+/** When the file of a response changed, by the source's clock, in milliseconds. */
+export function changedAtOf({ headers }: Response): number | undefined {
+  const at = Date.parse(headers.get("Last-Modified") ?? "");
+  return Number.isNaN(at) ? undefined : at;
 }

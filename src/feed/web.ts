@@ -4,7 +4,7 @@ import { createFetch } from "../outgoing.ts";
 import { limitSize } from "../size.ts";
 import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
 import { checksum } from "./file.ts";
-import { bodyOf, isTemporary, Requests, timesOf } from "./requests.ts";
+import { bodyOf, changedAtOf, isTemporary, Requests } from "./requests.ts";
 import type { FeedSource, SourceSettings } from "./source.ts";
 
 /** Attempts to get one version from servers behind a load balancer that have different ones. */
@@ -40,7 +40,7 @@ export function webSource(
       const version = known?.name === name ? known.version : "";
       return request(name, conditionalHeaders(version), async (response) => {
         // The time of the last change may be the sender's, so it says nothing about the delivery.
-        const file = { name, ...timesOf(response), ageMs: undefined };
+        const file = { name, changedAtMs: changedAtOf(response), ageMs: undefined };
         // Some servers also respond 304 if the file was replaced by an older one.
         const time = isTag(version) ? null : response.headers.get("Last-Modified");
         if (response.status === 304) return { ...file, version: time ?? version };
@@ -56,9 +56,10 @@ export function webSource(
       const attempt = () =>
         request(name, {}, async (response) => {
           if (!response.ok) throw unexpectedStatus(name, response);
-          const validator = validatorOf(response) ?? version;
-          if (validator !== version) {
-            seen.add(validator);
+          const validator = validatorOf(response);
+          // A response without one may be of any version.
+          if (validator !== (isHash(version) ? undefined : version)) {
+            if (validator !== undefined) seen.add(validator);
             return undefined;
           }
           const path = await download(response, name, await openFolder(), maxFileMegabytes);

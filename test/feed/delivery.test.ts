@@ -1,11 +1,14 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
-import { renameSync, utimesSync, writeFileSync } from "node:fs";
+import { renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folderSource } from "../../src/feed/folder.ts";
+import type { SourceSettings } from "../../src/feed/source.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { connectTo, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 // A sender that replaces files of this machine while they are read.
 
@@ -51,6 +54,18 @@ async function createSetup() {
 const refused = (path: string) => ({
   ...{ code: 1, counts: 0 },
   reason: `${path}: changed while it was read; nothing was imported`,
+});
+
+test("a link is as old as itself, however old its file is", async () => {
+  const folder = await temporaryFolder();
+  await writeFiles(folder, { target: "" });
+  const { ctimeMs } = statSync(join(folder, "target"));
+  await until("the file is older", () => Date.now() - ctimeMs > 300);
+  const linkedAt = Date.now();
+  symlinkSync(join(folder, "target"), join(folder, "link"));
+  const found = await folderSource(folder, { maxFileMegabytes: 0 } as SourceSettings).findFile("link");
+  // The times of files are a few milliseconds behind.
+  expect(found?.ageMs).toBeLessThan(Date.now() - linkedAt + 100);
 });
 
 const newLines = feedFiles["pzlines.csv"].replace("MUG,BLOCK,9,I", "MUG,BLOCK,9,N");

@@ -682,6 +682,17 @@ describe("a feed on a web server", () => {
     },
   );
 
+  test.concurrent("is refused if a response does not say that it is of the version that was found", async () => {
+    using web = await startWeb();
+    const setup = await createSetup("", web.source);
+    web.intercept = (path, time, response) => {
+      if (!path.endsWith("pzlines.csv") || time === 1) return false;
+      response.end(linesWithStatus("new"));
+      return true;
+    };
+    expect(await importFeed(setup)).toMatchObject({ ...failure, reason: changed(`${web.source}pzlines.csv`) });
+  });
+
   /** Responds as two servers in turn, each with entity tags of its own. */
   const balance = (web: Web, contentOf: (name: string, node: number) => string) => {
     web.intercept = (path, _, response) => {
@@ -918,9 +929,22 @@ describe("a feed in a bucket", () => {
     expect(await run(setup)).toMatchObject(success);
   });
 
+  test.concurrent("is refused if a response does not say that it is of the version that was found", async () => {
+    using store = await startStore();
+    putFeed(store, "feeds/acme");
+    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    store.intercept = ({ method, url }, response) => {
+      if (method !== "GET" || !`${url}`.includes("pzlines.csv?")) return false;
+      response.end(linesWithStatus("new"));
+      return true;
+    };
+    expect(await run(setup)).toMatchObject({ ...failure, reason: changed("s3://feeds/acme/pzlines.csv") });
+  });
+
   test.concurrent.each([
     ["the store's clock is behind", { Date: new Date("2024-01-01T00:00:00Z").toUTCString() }],
     ["the store does not say when it changed", { "Last-Modified": "" }],
+    ["its time is when the upload began, as for a large object", {}],
   ])("must not change for settle_seconds if %s", async (_, headers) => {
     using store = await startStore();
     putFeed(store, "feeds/acme");
