@@ -103,6 +103,11 @@ async function createWorld(
     for (const run of past) {
       await sql`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
         VALUES (${run.job}, ${run.brand ?? brand}, ${run.scheduledAt ?? null}, ${at}, ${at}, 'succeeded')`;
+      // Since then, replicas have followed this schedule.
+      if (run.scheduledAt !== undefined) {
+        await sql`INSERT INTO job_schedule (job, brand, schedule, since)
+          VALUES (${run.job}, ${run.brand ?? brand}, '@yearly UTC', ${run.scheduledAt})`;
+      }
     }
   }
   const runs = async () => {
