@@ -166,7 +166,7 @@ for (const engine of engines) {
       for (const id of ids.slice(0, 3)) catalog.touch(id, titled(`Edited ${id}`));
       for (const id of ids.slice(3, 5)) catalog.touch(id, quietly(`Edited ${id}`), { keepUpdatedAt: true });
       for (const id of ids.slice(5, 7)) catalog.remove(id);
-      const added = [catalog.add(titled("Added")), catalog.add({}, "9223372036854771000")];
+      const added = [catalog.add(titled("Added")), catalog.add({}, "9223372036854671000")];
       const { counts, notes } = await succeed(world, "catalog-reconcile");
       expect(counts).toBe(7);
       expect(notes).toEqual(["removed 2 products that the platform no longer has"]);

@@ -35,8 +35,7 @@ const shiftsMs = [0, 10 * yearMs, -10 * yearMs];
 const outageMs = leaseSeconds * 1200;
 const recoveryMs = leaseSeconds * (isCampaign ? 1200 : 300);
 
-/** A slow feed that is new each time, so that faults interrupt loads. */
-let requests = 0;
+/** A slow feed that is new at each time of the schedules, so that faults interrupt loads. */
 const skus = Array.from({ length: 300 }, (_, index) => `SKU-${index},STYLE,1,A\n`).join("");
 const feed = Bun.serve({
   hostname: "127.0.0.1",
@@ -46,7 +45,7 @@ const feed = Bun.serve({
     const files: Readonly<Record<string, string>> = {
       "pzlines.csv": `sku_id,style_code,style_display_seq,style_sku_status\n${skus}`,
       "pzstyles.csv": "style_code,line_status,line_display_seq,choice_type,instruct_text\nSTYLE,A,1,FONT,Choose\n",
-      "pzchoices.csv": `choice_type,choice_status,choice_display_seq,choice_value\nFONT,A,1,Serif ${requests++}\n`,
+      "pzchoices.csv": `choice_type,choice_status,choice_display_seq,choice_value\nFONT,A,1,Serif ${Math.floor(Date.now() / 1000 / everySeconds)}\n`,
     };
     const file = files[new URL(url).pathname.slice(1)];
     return file === undefined ? new Response(null, { status: 404 }) : new Response(file);
@@ -254,7 +253,9 @@ async function campaign(engine: Engine): Promise<Result> {
   }
 }
 
-const causedByFault = /^(the service was stopped$|its lease expired|its process (exited|was killed))|connection/i;
+/** A delayed run may also see the feed change. */
+const causedByFault =
+  /changed while it was read|^(the service was stopped$|its lease expired|its process (exited|was killed))|connection/i;
 
 function judge(engine: Engine, { runs, faults, restarts }: Result): void {
   for (const brand of brands) {
