@@ -240,6 +240,15 @@ export async function listFirstProducts({ read }: Queryable, limit: number): Pro
   return rows.map(({ document }) => document);
 }
 
+/** The documents of the products that shoppers may see, with the lowest ids. */
+export async function listVisibleProducts({ read, engine }: Queryable, limit: number): Promise<string[]> {
+  const rows = await read<{ document: string }>(
+    `SELECT document FROM product WHERE visible_from <= ${engine.now} ORDER BY id LIMIT $1`,
+    [limit],
+  );
+  return rows.map(({ document }) => document);
+}
+
 /** The documents of some products, by id. */
 export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();

@@ -10,7 +10,7 @@ export interface ExampleContext {
   readonly publicUrl: string;
   /** Path of the widget's script, including its version. */
   readonly findWidgetPath: () => Promise<string>;
-  /** Stored products as JSON, ordered by ID. */
+  /** Stored products that shoppers may see as JSON, ordered by ID. */
   readonly listProducts: (limit: number) => Promise<string[]>;
   readonly findProduct: (id: bigint) => Promise<{ readonly document: Uint8Array } | undefined>;
   readonly findPersonalization: (sku: string) => Promise<Personalization>;

@@ -118,7 +118,7 @@ function IndexPage({ root, examplePath, product }: IndexContext & { product: Pro
             </pre>
           </>
         ))}
-        {product === undefined ? <p>No products are stored yet.</p> : <ProductCard product={product} />}
+        {product === undefined ? <p>No product that shoppers may see is stored.</p> : <ProductCard product={product} />}
       </main>
     </Layout>
   );

@@ -1,4 +1,4 @@
-import { listFirstProducts } from "../database/product.ts";
+import { listVisibleProducts } from "../database/product.ts";
 import type { ExampleContext } from "../example/catalog.ts";
 import { examplePages } from "../example/index.ts";
 import type { Product } from "../model/product.ts";
@@ -17,7 +17,7 @@ function contextOf({ config, query, findProduct, findPersonalization }: Operatio
     brand,
     publicUrl,
     findWidgetPath,
-    listProducts: (limit) => query((database) => listFirstProducts(database, limit)),
+    listProducts: (limit) => query((database) => listVisibleProducts(database, limit)),
     findProduct,
     findPersonalization: async (sku) => parsePersonalization(await findPersonalization(sku)),
   };

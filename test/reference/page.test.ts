@@ -217,7 +217,11 @@ describe("the forms of the reference page", () => {
   test("begin with values that the service has, which the commands for a shell follow", async () => {
     const folder = await temporaryFolder();
     const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
-    const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(BigInt(bigId))) });
+    // Responses have no product that shoppers may not see.
+    const hidden = Array.from({ length: 30 }, (_, index) => toProduct(index + 1, { published_at: null }));
+    const [products = ""] = await writeFiles(folder, {
+      "products.ndjson": [...hidden, toProduct(BigInt(bigId))].map(toJson).join("\n"),
+    });
     await importHere(["import", "products", products], { DATABASE_URL });
     await using own = await serve({ DATABASE_URL });
     await using opened = await openPage(browser, `${own.url}/docs`);

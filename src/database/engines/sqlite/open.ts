@@ -107,7 +107,7 @@ export function requireWritable(path: string): void {
     throw new Error("it is a link to a file that is not there");
   let folder = dirname(isThere ? realpathSync(path) : path);
   while (!existsSync(folder)) folder = dirname(folder);
-  // In one with a slash at its end, a file is no folder.
+  // With the slash, a file in its place is refused.
   requireAccess(`${folder}/`, `this user may not create files in ${folder}`);
 }
 
