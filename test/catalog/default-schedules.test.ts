@@ -88,6 +88,9 @@ async function createWorld(engine: Engine) {
   const succeed = (job: string, seconds: number, scheduled: boolean) => sql`
     INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, lease_until, outcome)
     VALUES (${job}, 'acme', ${scheduled ? ago(seconds) : null}, ${ago(seconds)}, ${ago(seconds)}, '', 'succeeded')`;
+  /** A replica has followed the schedule of a job since then, so that later times are missed. */
+  const follow = (job: string, schedule: string, seconds: number) => sql`
+    INSERT INTO job_schedule (job, brand, schedule, since) VALUES (${job}, 'acme', ${schedule}, ${ago(seconds)})`;
   /** How often the schedule of a job has run it since. */
   const scheduledRuns = async (job: string) => {
     const [row] = await sql<{ runs: number }[]>`
@@ -97,14 +100,15 @@ async function createWorld(engine: Engine) {
   };
   // The newest time of the five-minute schedule may lie as long before.
   const begunAt = ago(600);
-  return { platform, environment, succeed, scheduledRuns };
+  return { platform, environment, succeed, follow, scheduledRuns };
 }
 
 describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide says", async (engine) => {
   test("is synced repeatedly without a schedule in the file", async () => {
-    const { platform, environment, succeed, scheduledRuns } = await createWorld(engine);
+    const { platform, environment, succeed, follow, scheduledRuns } = await createWorld(engine);
     await succeed("catalog-reconcile", 60, false);
     await succeed("catalog-sync", 1200, true);
+    await follow("catalog-sync", "*/5 * * * * UTC", 1200);
     await using service = await serve({ ...environment, PDS_CONFIG: connected });
     await until("the schedule has run it", async () => (await scheduledRuns("catalog-sync")) > 0);
     const ids = platform.catalog.ids(0, 20);
