@@ -1,6 +1,9 @@
 /** Whether a shop is fictitious: real domains never end in `.example`. */
 export const isSampleShop = (shop: string) => shop.endsWith(".example");
 
+/** Whether a shop is that of the sample feeds. */
+export const isSampleBrand = (shop: string) => shop === "larkspur-finch.example";
+
 /** Path of the example page on the public listener of a sample shop. */
 export const examplePath = "/example";
 

@@ -11,6 +11,8 @@ import type { TokenCheck } from "./token-check.ts";
 export interface AccessOptions {
   readonly tokens: TokenCheck;
   readonly sessions: Pick<Sessions, "find">;
+  /** Who looks at a listener without tokens. */
+  readonly everybody: Viewer;
   /** Address that the listener binds to. */
   readonly boundTo: string;
   /** Other hosts that requests may name. */
@@ -29,10 +31,10 @@ export interface Access {
 }
 
 /** Anybody may look at a listener without tokens, and nobody may act. */
-const anonymous: Viewer = { operator: undefined, role: "view", formToken: undefined };
+export const anonymous: Viewer = { operator: undefined, role: "view", formToken: undefined };
 
 /** Creates the functions that protect handlers. */
-export function createAccess({ tokens, sessions, boundTo, hosts, networkOf }: AccessOptions): Access {
+export function createAccess({ tokens, sessions, boundTo, hosts, networkOf, everybody }: AccessOptions): Access {
   const isAllowedHost = allowedHosts(boundTo, hosts);
 
   const checkHost =
@@ -61,7 +63,7 @@ export function createAccess({ tokens, sessions, boundTo, hosts, networkOf }: Ac
   const protect = (handler: ViewerHandler) =>
     checkHost((request, requestId, nowMs, origin) => {
       const handleFor = (viewer: Viewer) => handler(viewer, request, requestId, nowMs, origin);
-      if (!tokens.isNeeded) return handleFor(anonymous);
+      if (!tokens.isNeeded) return handleFor(everybody);
       // Also from a locked network: others of it must not lock out those who are signed in.
       const session = sessions.find(request);
       if (session === undefined) return handleFor(identify(origin));

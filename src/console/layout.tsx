@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import packageJson from "../../package.json" with { type: "json" };
-import type { Viewer } from "../model/operator.ts";
+import { demoOperator, type Viewer } from "../model/operator.ts";
 import { FormToken } from "./components/form-token.tsx";
 import { pages } from "./pages/index.ts";
 
@@ -37,7 +37,7 @@ export function Layout({ title, section, scripts = [], viewer, children }: Layou
         <header>
           <p class="product-name">Product Data Service</p>
           <Navigation section={section} />
-          {viewer?.formToken === undefined ? "" : <SignOut viewer={viewer} />}
+          <Operator viewer={viewer} />
         </header>
         <main id="main" tabindex={-1}>
           <h1>{title}</h1>
@@ -51,6 +51,12 @@ export function Layout({ title, section, scripts = [], viewer, children }: Layou
       </body>
     </html>
   );
+}
+
+function Operator({ viewer }: { readonly viewer: Viewer | undefined }) {
+  if (viewer?.operator === demoOperator)
+    return <p class="viewer muted">Sample data: whoever is on this machine may act</p>;
+  return viewer?.formToken === undefined ? "" : <SignOut viewer={viewer} />;
 }
 
 const SignOut = ({ viewer }: { readonly viewer: Viewer }) => (

@@ -59,6 +59,13 @@ export class Database extends Queryable {
     return new Database(this.engine, this.name, this.#connections, run);
   }
 
+  /** The same store, with a clock that is behind by this many seconds. */
+  behind(seconds: number): Database {
+    const { engine } = this;
+    const later: Engine["later"] = (added) => engine.later(`(${added} - ${seconds})`);
+    return new Database({ ...engine, now: later(0), later }, this.name, this.#connections, this.#run);
+  }
+
   /** Gives up connections that may never respond: what waits for one fails, the next query opens one. */
   reconnect(): void {
     this.#connections.replace();

@@ -19,14 +19,17 @@ export const generatedToken = /^pds_[\w-]{43}$/;
 
 /** The sender of a request to the admin listener, with their rights. */
 export interface Viewer {
-  /** Name of the operator; undefined if the listener needs no token. */
+  /** Name of the operator; undefined if the listener needs no token, but for a demo's. */
   readonly operator: string | undefined;
   readonly role: Role;
-  /** Token that the forms of this session must send; undefined without a session. */
+  /** Token that the forms of this session must send; undefined for one who sent a token. */
   readonly formToken: string | undefined;
 }
 
 /** The operator of the setting `ADMIN_TOKEN`. */
 export const adminOperator = "ADMIN_TOKEN";
+
+/** Who acts on the sample brand's data without a token. */
+export const demoOperator = "demo";
 
 export const sha256 = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");

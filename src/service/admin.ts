@@ -1,10 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { Actions } from "../actions/index.ts";
+import { anonymous } from "../admin/access.ts";
 import { adminRoutes } from "../admin/routes.ts";
 import { Sessions } from "../admin/sessions.ts";
 import { TokenCheck } from "../admin/token-check.ts";
+import type { Config } from "../config/index.ts";
 import { listTokens } from "../config/tokens.ts";
+import { isLoopback } from "../config/values.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
+import { demoOperator, type Viewer } from "../model/operator.ts";
+import { isSampleBrand } from "../sample.ts";
 import { createConsole } from "./console.ts";
 import type { ServiceContext } from "./context.ts";
 
@@ -16,6 +22,15 @@ export interface Admin {
 
 /** Log lines per minute, of all networks. */
 const maxWrongTokenLines = 60;
+
+/** Whether this is the sample brand, on this machine alone: whoever tries it may act. */
+const isDemo = ({ shopDomain, adminHost }: Config) => isSampleBrand(shopDomain) && isLoopback(adminHost);
+
+const demoViewer = (): Viewer => ({
+  operator: demoOperator,
+  role: "operate",
+  formToken: randomBytes(32).toString("base64url"),
+});
 
 /** Composes the admin listener: the console, what operators do there, and who may. */
 export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
@@ -44,6 +59,7 @@ export function createAdmin(context: ServiceContext, publicUrl: string, readines
     access: {
       tokens: new TokenCheck(tokens, onWrong),
       sessions: new Sessions({ reader: database, writer }, tokens),
+      everybody: isDemo(config) ? demoViewer() : anonymous,
       boundTo: config.adminHost,
       hosts: config.adminHosts,
       networkOf: (origin) => networks.of(origin),

@@ -12,6 +12,7 @@ import type { Log } from "../log.ts";
 import { createFetch } from "../outgoing.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
+import { isSampleBrand } from "../sample.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections, watchWrites } from "./connections.ts";
 import type { ServiceContext, ServiceScheduler } from "./context.ts";
@@ -55,6 +56,10 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (signal.aborted) abort();
 
   const isNewStore = !(await hasSucceeded(connections.scheduling));
+  if (isNewStore && config.scheduler === "on" && isSampleBrand(config.shopDomain)) {
+    const { runPastWeek } = await import("./past-week.ts");
+    await runPastWeek(config, log, stopping.signal);
+  }
   /** Id of this process among those of the store. */
   const holder = crypto.randomUUID();
   const scheduler = startJobs(jobs, connections, config, log, stopping.signal);

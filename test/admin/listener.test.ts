@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { BunRequest } from "bun";
-import { type AccessOptions, createAccess } from "../../src/admin/access.ts";
+import { type AccessOptions, anonymous, createAccess } from "../../src/admin/access.ts";
 import { requireSameOrigin } from "../../src/admin/form.ts";
 import { TokenCheck } from "../../src/admin/token-check.ts";
 import { prepareResponse } from "../../src/cache/response.ts";
@@ -15,7 +15,7 @@ import { parseResponse, type WireResponse } from "../support/wire.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
-  SHOP_DOMAIN: "larkspur-finch.example",
+  SHOP_DOMAIN: "test-shop.example",
 };
 await pds(["import", "products", join(root, "sample", "products.ndjson")], environment);
 const token = "correct-horse-battery";
@@ -174,6 +174,7 @@ describe("access", () => {
   const given = {
     tokens: new TokenCheck([], noteWrong),
     sessions: noSessions,
+    everybody: anonymous,
     boundTo: "127.0.0.1",
     hosts: [],
     networkOf: () => "192.0.2.1",

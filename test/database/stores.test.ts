@@ -29,17 +29,6 @@ const folder = await temporaryFolder();
 const freshStores = { sqlite: await createStore("sqlite"), postgres: await createStore("postgres") };
 
 describe("the sample brand", () => {
-  test("is imported by the jobs at the first start, and appears in the history", async () => {
-    for (const service of services) {
-      const { histories } = (await (await service.get("/api/v1/histories/asc")).json()) as { histories: object[] };
-      // The jobs run concurrently, so any may end first.
-      expect(histories).toHaveLength(3);
-      expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: products.length }));
-      expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: 794 + 75 + 227 }));
-      expect(histories).toContainEqual(expect.objectContaining({ brand: "Larkspur & Finch", counts: 35 + 75 + 227 }));
-    }
-  });
-
   test("serves every product byte for byte as in the file, on every store", async () => {
     expect(ids.length).toBeGreaterThanOrEqual(60);
     for (const [index, id] of ids.entries()) {
@@ -58,16 +47,6 @@ describe("the sample brand", () => {
       if (JSON.parse(one ?? "").pzlines.length > 0) personalized++;
     }
     expect(personalized).toBeGreaterThanOrEqual(200);
-  });
-
-  test("is not imported again at the next start", async () => {
-    const environment = { DATABASE_URL: emptyStore, PDS_CONFIG: join(root, "pds.toml") };
-    for (let start = 0; start < 2; start++) {
-      await using service = await serve(environment);
-      await untilFirstRunsEnded(service);
-    }
-    const { histories } = JSON.parse((await pds(["history", "--json"], environment)).stdout);
-    expect(histories).toHaveLength(3);
   });
 
   const broken = join(sample, "broken");

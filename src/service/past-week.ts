@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Config } from "../config/index.ts";
+import { type Database, readNow } from "../database/database.ts";
+import { closeDatabase, openDatabase } from "../database/index.ts";
+import { claimRun } from "../database/lease.ts";
+import type { PlannedJob } from "../jobs/job.ts";
+import { runJob } from "../jobs/run.ts";
+import type { Log } from "../log.ts";
+import { listJobs } from "./jobs.ts";
+
+const days = 7;
+const dayMs = 86_400_000;
+/** The personalization feed has changed on this day. */
+const changedDaysAgo = 3;
+/** On this day, the catalog's feed is broken. */
+const brokenDaysAgo = 2;
+
+const note = "sample data: this run took place when the service first started, with the clock of its scheduled time";
+
+/**
+ * Gives a new store of the sample brand a past, which its console can show: runs the jobs for each time
+ * that their schedules had within a week, with the clock of that time. One feed changes meanwhile, and
+ * another is broken once.
+ */
+export async function runPastWeek(config: Config, log: Log, signal: AbortSignal): Promise<void> {
+  const folder = sampleFolderOf(config);
+  if (folder === undefined) return;
+  const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl);
+  try {
+    const now = Date.parse(await readNow(database));
+    for (let daysAgo = days; daysAgo > 0; daysAgo--) {
+      const jobs = listJobs(configOf(daysAgo, folder, config), log, undefined);
+      for (const { job, at } of listDue(jobs, now - daysAgo * dayMs)) {
+        if (signal.aborted) return;
+        await runAt(at, job, config, database, signal);
+      }
+    }
+  } finally {
+    await closeDatabase(database);
+  }
+}
+
+/** The folder of the sample's feeds; undefined if this service imports others. */
+function sampleFolderOf({ jobs }: Config): string | undefined {
+  const [options] = jobs["personalization-import"] ?? [];
+  if (options === undefined) return undefined;
+  const folder = dirname(options.source);
+  return existsSync(join(folder, "earlier")) && existsSync(join(folder, "broken")) ? folder : undefined;
+}
+
+function configOf(daysAgo: number, folder: string, config: Config): Config {
+  const { "personalization-import": personalization, "catalog-import": catalog } = config.jobs;
+  const source = join(folder, "earlier");
+  const broken = [join(folder, "broken", "missing-title.ndjson")];
+  const jobs = {
+    ...config.jobs,
+    ...(daysAgo > changedDaysAgo && {
+      "personalization-import": personalization?.map((options) => ({ ...options, source })),
+    }),
+    ...(daysAgo === brokenDaysAgo && catalog && { "catalog-import": { ...catalog, source: broken } }),
+  };
+  return { ...config, jobs };
+}
+
+/** The runs that are due within a day, in order. */
+function listDue(jobs: readonly PlannedJob[], from: number): { readonly job: PlannedJob; readonly at: number }[] {
+  const due = jobs.flatMap((job) => {
+    const at = job.plan.schedule?.next(from) ?? Number.POSITIVE_INFINITY;
+    return at < from + dayMs ? [{ job, at }] : [];
+  });
+  return due.sort((one, other) => one.at - other.at);
+}
+
+async function runAt(
+  at: number,
+  job: PlannedJob,
+  { leaseSeconds }: Config,
+  store: Database,
+  signal: AbortSignal,
+): Promise<void> {
+  const database = store.behind((Date.parse(await readNow(store)) - at) / 1000);
+  const scheduledAt = new Date(at).toISOString();
+  const id = await claimRun(database, { job: job.name, brand: job.brand, scheduledAt }, leaseSeconds);
+  if (id === undefined) return;
+  const work: PlannedJob["work"] = async (context) => {
+    context.reporter.note(note);
+    await job.work(context);
+  };
+  await runJob(database, { ...job, work }, id, leaseSeconds, { signal });
+}
