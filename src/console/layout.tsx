@@ -54,8 +54,7 @@ export function Layout({ title, section, scripts = [], viewer, children }: Layou
 }
 
 function Operator({ viewer }: { readonly viewer: Viewer | undefined }) {
-  if (viewer?.operator === demoOperator)
-    return <p class="viewer muted">Sample data: whoever is on this machine may act</p>;
+  if (viewer?.operator === demoOperator) return <p class="viewer muted">Sample data: you may act</p>;
   return viewer?.formToken === undefined ? "" : <SignOut viewer={viewer} />;
 }
 
