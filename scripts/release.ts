@@ -1,54 +1,32 @@
 import { chmod, copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { $ } from "bun";
 import { describeThirdParty } from "./licenses.ts";
 import { publishedPackages } from "./packages.ts";
 import { listComponents } from "./release/components.ts";
-import { buildDebianPackage, debianArchitectures } from "./release/debian-package.ts";
+import { buildDebianPackage } from "./release/debian-package.ts";
 
 // Builds everything that a release has, from a clean checkout of its tag, into dist/VERSION.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 
-/** Systems that executables are built for, with their names in the runtime. */
-const targets = {
-  "linux-x64": "bun-linux-x64",
-  "linux-arm64": "bun-linux-arm64",
-  "linux-x64-musl": "bun-linux-x64-musl",
-  "linux-arm64-musl": "bun-linux-arm64-musl",
-  "darwin-arm64": "bun-darwin-arm64",
-  "darwin-x64": "bun-darwin-x64",
-  "windows-x64": "bun-windows-x64",
-} as const;
-type Target = keyof typeof targets;
-
-const isTarget = (name: string): name is Target => Object.hasOwn(targets, name);
+/** The only system on which the executable has been started; its name in the runtime is `bun-linux-x64`. */
+const target = "linux-x64";
 
 function fail(message: string): never {
   process.stderr.write(`release: ${message}\n`);
   process.exit(1);
 }
 
-function parseArguments(): { version: string; wanted: readonly Target[] } {
-  const usage = `usage: npm run release -- VERSION [--target NAME]…, of ${Object.keys(targets).join(", ")}`;
-  try {
-    const options = { target: { type: "string", multiple: true } } as const;
-    const { positionals, values } = parseArgs({ allowPositionals: true, options });
-    const [version, ...rest] = positionals;
-    const wanted = values.target ?? Object.keys(targets);
-    if (version === undefined || rest.length > 0) fail(usage);
-    // Debian would sort 1.0.0-rc.1 after 1.0.0, and npm would make it the latest.
-    if (!/^\d+\.\d+\.\d+$/.test(version)) fail(`expected a version such as 1.2.3, not ${version}`);
-    if (!wanted.every(isTarget)) fail(usage);
-    return { version, wanted: wanted.filter(isTarget) };
-  } catch {
-    return fail(usage);
-  }
+function parseVersion([version, ...rest]: readonly string[]): string {
+  if (version === undefined || rest.length > 0) fail("usage: npm run release -- VERSION");
+  // Debian would sort 1.0.0-rc.1 after 1.0.0, and npm would make it the latest.
+  if (!/^\d+\.\d+\.\d+$/.test(version)) fail(`expected a version such as 1.2.3, not ${version}`);
+  return version;
 }
 
 /** Archives and packages need them, and some take minutes to reach. */
 function checkTools(): void {
-  const missing = ["tar", "gzip", "zip", "dpkg-deb", "sha256sum"].filter((tool) => Bun.which(tool) === null);
+  const missing = ["tar", "gzip", "dpkg-deb", "sha256sum"].filter((tool) => Bun.which(tool) === null);
   if (missing.length > 0) fail(`these programs are missing: ${missing.join(", ")}`);
 }
 
@@ -82,7 +60,7 @@ async function writeCommonFiles(folder: string): Promise<void> {
   }
 }
 
-const { version, wanted } = parseArguments();
+const version = parseVersion(process.argv.slice(2));
 checkTools();
 const time = await checkTag(version);
 // Tools for archives take the time from here, and the order of names from the locale.
@@ -93,28 +71,20 @@ const staging = join(output, ".staging");
 await rm(output, { recursive: true, force: true });
 await writeCommonFiles(join(staging, "common"));
 
-for (const target of wanted) {
-  const name = `pds-${version}-${target}`;
-  const folder = join(staging, name);
-  const executable = join(folder, target.startsWith("windows") ? "pds.exe" : "pds");
-  await $`cp -R ${join(staging, "common")} ${folder}`;
-  await $`node scripts/run.js build --target=${targets[target]} --outfile=${executable}`.cwd(root).quiet();
-  await chmod(executable, 0o755);
-  await $`chmod -R u=rwX,go=rX ${folder}`;
-  await $`find ${folder} -exec touch --no-dereference --date=@${time} {} +`;
-  if (target.startsWith("windows")) {
-    await $`find ${name} -type f | sort | zip -q -X -9 -@ ${join(output, `${name}.zip`)}`.cwd(staging);
-  } else {
-    const archive = `${name}.tar`;
-    await $`tar --create --file=${archive} --format=gnu --sort=name --owner=0 --group=0 --numeric-owner ${name}`.cwd(
-      staging,
-    );
-    await $`gzip --no-name ${archive} && mv ${archive}.gz ${output}`.cwd(staging);
-  }
-  const architecture = debianArchitectures[target];
-  if (architecture !== undefined) await buildDebianPackage({ version, architecture, folder, staging, output });
-  process.stdout.write(`built ${name}\n`);
-}
+const name = `pds-${version}-${target}`;
+const folder = join(staging, name);
+const executable = join(folder, "pds");
+await $`cp -R ${join(staging, "common")} ${folder}`;
+await $`node scripts/run.js build --target=bun-${target} --outfile=${executable}`.cwd(root).quiet();
+await chmod(executable, 0o755);
+await $`chmod -R u=rwX,go=rX ${folder}`;
+await $`find ${folder} -exec touch --no-dereference --date=@${time} {} +`;
+const archive = `${name}.tar`;
+await $`tar --create --file=${archive} --format=gnu --sort=name --owner=0 --group=0 --numeric-owner ${name}`.cwd(
+  staging,
+);
+await $`gzip --no-name ${archive} && mv ${archive}.gz ${output}`.cwd(staging);
+await buildDebianPackage({ version, folder, staging, output });
 
 await Bun.write(join(output, `pds-${version}.cdx.json`), await listComponents(root, time));
 await rm(staging, { recursive: true });

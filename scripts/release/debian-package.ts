@@ -4,15 +4,10 @@ import { $ } from "bun";
 import { firstSettings } from "../../src/commands/init.ts";
 import { toUnit, unitNames } from "../../src/commands/systemd-unit.ts";
 
-/** What Debian calls the processors; only for the targets that have a package. */
-export const debianArchitectures: Readonly<Record<string, string | undefined>> = {
-  "linux-x64": "amd64",
-  "linux-arm64": "arm64",
-};
+const architecture = "amd64";
 
 interface DebianPackage {
   readonly version: string;
-  readonly architecture: string;
   /** Folder with the executable and the common files. */
   readonly folder: string;
   readonly staging: string;
@@ -93,7 +88,7 @@ if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 
 /** Builds a package whose service listens on loopback until its settings are changed. */
 export async function buildDebianPackage(options: DebianPackage): Promise<void> {
-  const { version, architecture, folder, staging, output } = options;
+  const { version, folder, staging, output } = options;
   const name = `product-data-service_${version}_${architecture}`;
   const package_ = join(staging, name);
   const write = (path: string, text: string) => Bun.write(join(package_, path), text);
