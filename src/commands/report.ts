@@ -41,6 +41,7 @@ function describePersonalization(report: PersonalizationReport): string[] {
     ...describeOccurrences("lines whose style is not defined", orphans.linesWithoutStyle),
     ...describeOccurrences("styles that no line offers", orphans.stylesWithoutLine),
     ...describeOccurrences("choice groups that no style uses", orphans.unusedChoiceGroups),
+    ...(orphans.typesWithoutChoices === undefined ? [] : describeTypes(orphans.typesWithoutChoices)),
     ...describeOccurrences("display sequences that are not numbers", nonNumericSequences),
     ...Object.entries(statuses).map(([column, counts]) => `${column}: ${describeCounts(counts)}`),
   ];
@@ -67,6 +68,14 @@ function describeOccurrences(title: string, { count, examples }: Occurrences): s
     `${title}: ${count}`,
     ...examples.map((example) => `  ${example}`),
     ...(count > examples.length ? ["  …"] : []),
+  ];
+}
+
+/** In one line: they are names, without files. */
+function describeTypes({ count, examples }: Occurrences): string[] {
+  if (count === 0) return [];
+  return [
+    `choice types without choices, for which shoppers type text: ${[...examples, ...(count > examples.length ? ["…"] : [])].join(", ")}`,
   ];
 }
 

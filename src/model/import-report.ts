@@ -73,6 +73,8 @@ export interface PersonalizationReport {
     readonly linesWithoutStyle: Occurrences;
     readonly stylesWithoutLine: Occurrences;
     readonly unusedChoiceGroups: Occurrences;
+    /** Absent in reports of earlier versions. */
+    readonly typesWithoutChoices?: Occurrences;
   };
   readonly nonNumericSequences: Occurrences;
   /** The number of rows per status code, by column. */

@@ -15,7 +15,7 @@ import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-g
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { NameTable, tooManyNames } from "./name-table.ts";
-import { FirstInFile } from "./statistics.ts";
+import { countOccurrence, FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
 /** SKUs, styles, or groups of one transaction. More would block other writers longer. */
@@ -53,6 +53,8 @@ export interface Built {
   readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
   readonly stylesWithoutLine: Occurrences;
   readonly unusedChoiceGroups: Occurrences;
+  /** Of styles whose choice type has no choices, so that shoppers type text; the type may be misspelled. */
+  readonly typesWithoutChoices: Occurrences;
   /** Whether a style names a choice group. */
   readonly usesChoices: boolean;
   /** Of all that differs from the current generation; undefined if unknown or too many. */
@@ -64,6 +66,9 @@ export interface Duplicate {
   readonly earlier: number;
   readonly key: string;
 }
+
+/** A feed has few, and one that is misspelled must be among those that are shown. */
+const reportedTypes = 30;
 
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
 
@@ -125,6 +130,7 @@ class GenerationBuilder implements AsyncDisposable {
       duplicates: this.#duplicates,
       stylesWithoutLine: styles.unused,
       unusedChoiceGroups: choices.unused,
+      typesWithoutChoices: choices.missing,
       usesChoices: this.#usesChoices,
       fingerprints: current === undefined ? undefined : this.#changes.found,
     };
@@ -224,15 +230,18 @@ class GenerationBuilder implements AsyncDisposable {
       }
       if (this.#add(loader, { number, name, rows: json, styles }, json.length)) await this.#send(loader);
     }
+    const missing: Occurrences = { count: 0, examples: [] };
     for (number = defined + 1; number <= this.#groupNames.size; number++) {
       const styles = this.#stylesOf.takeExamplesOf(number).map(Number);
-      const group = { number, name: this.#groupNames.nameOf(number), rows: new Uint8Array(), styles };
+      const name = this.#groupNames.nameOf(number);
+      if (name !== "") countOccurrence(missing, () => excerpt(name), reportedTypes);
+      const group = { number, name, rows: new Uint8Array(), styles };
       if (this.#add(loader, group, 0)) await this.#send(loader);
     }
     await this.#finish(loader);
     await comparison?.finish();
     const difference = comparison === undefined ? null : { total: count, ...choices.counts };
-    return { rows: count, unused: toOccurrences(unused), difference };
+    return { rows: count, unused: toOccurrences(unused), missing, difference };
   }
 
   #tooManyGroups(list: ListName, line: number | undefined): ServiceError {

@@ -16,6 +16,7 @@ export function toReport({ files, statistics, linesWithoutStyle }: ReadFeed, bui
       linesWithoutStyle,
       stylesWithoutLine: built.stylesWithoutLine,
       unusedChoiceGroups: built.unusedChoiceGroups,
+      typesWithoutChoices: built.typesWithoutChoices,
     },
     nonNumericSequences: {
       count: sequences.reduce((sum, { count }) => sum + count, 0),

@@ -55,9 +55,13 @@ export function statusColumn(list: ListName): string {
 }
 
 /** Increments the count, and keeps the first occurrences as examples. */
-export function countOccurrence(occurrences: Occurrences, describe: () => string): void {
+export function countOccurrence(
+  occurrences: Occurrences,
+  describe: () => string,
+  limit: number = reportedExamples,
+): void {
   occurrences.count++;
-  if (occurrences.examples.length < reportedExamples) occurrences.examples.push(describe());
+  if (occurrences.examples.length < limit) occurrences.examples.push(describe());
 }
 
 /** Counts what is found in any order, and keeps what comes first in the file. */

@@ -26,16 +26,19 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
   let openApi: Handler | undefined;
   let reference: Handler | undefined;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
+  const indexRoute = onDemand(async () => {
+    index ??= (await import("../reference/index-page.tsx")).createIndex({
+      root: publicUrl,
+      examplePath: isSample ? examplePath : undefined,
+      findProduct: async () => (await import("./example.ts")).findExampleProduct(operationContext),
+    });
+    return index;
+  });
   return {
     ...Object.fromEntries(apiRoutes),
-    "/": onDemand(async () => {
-      index ??= (await import("../reference/index-page.tsx")).createIndex({
-        root: publicUrl,
-        examplePath: isSample ? examplePath : undefined,
-        findProduct: async () => (await import("./example.ts")).findExampleProduct(operationContext),
-      });
-      return index;
-    }),
+    "/": indexRoute,
+    // The first address that the service prints.
+    "/api/v1": indexRoute,
     "/openapi.json": onDemand(async () => {
       openApi ??= (await import("../reference/page.tsx")).createOpenApi(publicUrl);
       return openApi;

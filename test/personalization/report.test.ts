@@ -38,7 +38,10 @@ class Model {
   /** Number of rows by column and status code. */
   readonly statuses = new Map<string, Map<string, number>>();
   nonNumericSequences = 0;
-  readonly orphans: { linesWithoutStyle: number; stylesWithoutLine: number; unusedChoiceGroups: number };
+  readonly orphans: Record<
+    "linesWithoutStyle" | "stylesWithoutLine" | "unusedChoiceGroups" | "typesWithoutChoices",
+    number
+  >;
   /** The rows of each list by key, in the order of their last occurrence. */
   readonly #rows: Record<List, Map<string, readonly string[]>> = {
     pzlines: new Map(),
@@ -61,6 +64,7 @@ class Model {
       linesWithoutStyle: of("pzlines", 1).filter((style) => !styles.has(style)).length,
       stylesWithoutLine: styles.difference(new Set(of("pzlines", 1))).size,
       unusedChoiceGroups: groups.difference(usedGroups).size,
+      typesWithoutChoices: usedGroups.difference(groups).difference(new Set([""])).size,
     };
   }
 
@@ -372,6 +376,7 @@ for (const engine of enginesOf("sqlite")) {
         },
         stylesWithoutLine: { count: 1, examples: [`${at("pzstyles.csv")}:3: "ALONE"`] },
         unusedChoiceGroups: { count: 1, examples: [`${at("pzchoices.csv")}:3: "FREE"`] },
+        typesWithoutChoices: { count: 1, examples: ['"TEXT"'] },
       });
       expect(nonNumericSequences).toEqual({ count: 1, examples: [`${at("pzlines.csv")}:2: "one"`] });
       expect(Object.keys(statuses.style_sku_status)).toHaveLength(51);

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { relativeTime, utcTime } from "../../format.ts";
+import { formatNumber, relativeTime, utcTime } from "../../format.ts";
 import type { Run } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 
@@ -81,6 +81,12 @@ export const Preformatted = ({ label, text }: PreformattedProps) => (
 export function RunStatus({ run }: { readonly run: Pick<Run, "outcome"> }) {
   const status = run.outcome ?? "running";
   return <span class={`status ${status}`}>{status}</span>;
+}
+
+/** The count of a run. That of an import is 0 if its feed had not changed, or was incomplete. */
+export function RunCount({ run }: { readonly run: Pick<Run, "job" | "outcome" | "counts"> }) {
+  const isNothingNew = run.counts === 0 && run.outcome === "succeeded" && run.job.endsWith("-import");
+  return isNothingNew ? <span class="muted">nothing new</span> : formatNumber(run.counts);
 }
 
 /** The seconds that a run took; so far, if it is still running. 0 if the clock was set back meanwhile. */

@@ -2,7 +2,7 @@
 import { relativeTime, utcTime } from "../../format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
-import { EmptyState, RunStatus, Time } from "./elements.tsx";
+import { EmptyState, RunCount, RunStatus, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
 interface JobTableProps {
@@ -21,7 +21,7 @@ const columnsAt = (now: number): readonly Column<JobHealth>[] => [
   { title: "Last run", cell: (health) => <LastRun health={health} now={now} />, class: "nowrap" },
   { title: "Brand", value: ({ brand }) => brand, class: "name" },
   { title: "Last success", cell: (health) => <LastSuccess health={health} now={now} /> },
-  { title: "Count", value: ({ last }) => last?.counts ?? null, isNumber: true },
+  { title: "Count", cell: ({ last }) => (last === null ? "" : <RunCount run={last} />), isNumber: true },
   { title: "Next run", cell: (health) => <NextRun health={health} now={now} /> },
   { title: "Source", value: ({ source }) => source, class: "source" },
 ];

@@ -125,6 +125,7 @@ const checksOf = ({ orphans, nonNumericSequences }: PersonalizationReport): Chec
   ["Lines with an undefined style", orphans.linesWithoutStyle],
   ["Styles that no line offers", orphans.stylesWithoutLine],
   ["Choice groups that no style uses", orphans.unusedChoiceGroups],
+  ["Choice types without choices: shoppers type text", orphans.typesWithoutChoices],
   ["Sequences that are not numbers", nonNumericSequences],
 ];
 

@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import { readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
-import { listPresentations } from "../../database/presentation.ts";
+import { listPresentations, type StoredPresentation } from "../../database/presentation.ts";
 import { listRunKinds, listRunsBefore } from "../../database/run-list.ts";
 import { pluralize } from "../../format.ts";
 import type { JobHealth, Run } from "../../model/job.ts";
@@ -24,9 +24,9 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
     listRunKinds(database),
     readNow(database),
   ]);
-  const brands = new Set(generations.map(({ brand }) => brand));
-  const withPresentations = await Promise.all(
-    [...brands].map(async (brand) => ((await listPresentations(database, brand)).length > 1 ? [brand] : [])),
+  const brands = [...new Set(generations.map(({ brand }) => brand))];
+  const presentations = await Promise.all(
+    brands.map(async (brand) => [brand, await listPresentations(database, brand)] as const),
   );
   const { runs: running } = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
   return {
@@ -47,7 +47,7 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
           {generations.length === 0 ? (
             <EmptyState title="No personalization is stored." />
           ) : (
-            <Brands generations={generations} withPresentations={new Set(withPresentations.flat())} />
+            <Brands generations={generations} presentations={new Map(presentations)} />
           )}
         </Section>
       </>
@@ -173,30 +173,28 @@ const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: n
 
 interface BrandsProps {
   readonly generations: readonly Generation[];
-  /** Brands with an earlier presentation. */
-  readonly withPresentations: ReadonlySet<string>;
+  /** By brand. */
+  readonly presentations: ReadonlyMap<string, readonly StoredPresentation[]>;
 }
 
-const Brands = ({ generations, withPresentations }: BrandsProps) => (
+const Brands = ({ generations, presentations }: BrandsProps) => (
   <ul class="plain-list">
     {generations
       .filter(({ isCurrent }) => isCurrent)
       .map(({ id, brand, skus }) => (
         <Item name={brand} about={`generation ${id} with ${pluralize(skus, "SKU")}`}>
-          {generations.filter((each) => each.brand === brand).length > 1 ? (
-            <ActionLink action="rollback" fields={{ brand }} of={brand}>
-              Roll back
-            </ActionLink>
-          ) : (
-            ""
-          )}
-          {withPresentations.has(brand) ? (
-            <ActionLink action="rollback-presentation" fields={{ brand }} of={brand}>
-              Roll back presentation
-            </ActionLink>
-          ) : (
-            ""
-          )}
+          <Versions
+            action="rollback"
+            stored={generations.filter((each) => each.brand === brand)}
+            noun="generation"
+            brand={brand}
+          />
+          <Versions
+            action="rollback-presentation"
+            stored={presentations.get(brand) ?? []}
+            noun="presentation"
+            brand={brand}
+          />
           <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
             Remove
           </ActionLink>
@@ -204,3 +202,22 @@ const Brands = ({ generations, withPresentations }: BrandsProps) => (
       ))}
   </ul>
 );
+
+interface VersionsProps {
+  readonly action: string;
+  readonly stored: readonly { readonly id: number; readonly isCurrent: boolean }[];
+  readonly noun: string;
+  readonly brand: string;
+}
+
+/** Links to each version that can become current: earlier ones, and those that somebody went back from. */
+function Versions({ action, stored, noun, brand }: VersionsProps) {
+  const current = stored.find(({ isCurrent }) => isCurrent)?.id ?? 0;
+  return stored
+    .filter(({ isCurrent }) => !isCurrent)
+    .map(({ id }) => (
+      <ActionLink action={action} fields={{ brand, to: id }} of={`of ${brand}`}>
+        {id < current ? "Roll back to" : "Return to"} {noun} {id}
+      </ActionLink>
+    ));
+}

@@ -5,7 +5,16 @@ import { formatDuration, formatNumber, pluralize } from "../../format.ts";
 import { isOverridable, type Run } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
-import { EmptyState, ExactTime, Facts, Preformatted, RunStatus, runSeconds, Section } from "../components/elements.tsx";
+import {
+  EmptyState,
+  ExactTime,
+  Facts,
+  Preformatted,
+  RunCount,
+  RunStatus,
+  runSeconds,
+  Section,
+} from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import type { ConsoleContext, PageContent, PageContext } from "../context.ts";
 import { describeServed } from "../problems.ts";
@@ -94,7 +103,7 @@ function RunFacts({ run, now }: RunFactsProps) {
       facts={[
         ["Outcome", <Outcome run={run} />],
         ["Brand", run.brand],
-        ["Count", formatNumber(run.counts)],
+        ["Count", <RunCount run={run} />],
         ["Started", time(run.startedAt, "")],
         ["Finished", time(run.finishedAt, "still running")],
         ["Duration", formatDuration(runSeconds(run, now))],

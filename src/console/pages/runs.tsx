@@ -7,7 +7,7 @@ import type { PageRequest } from "../../page.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { Chart, ChartTable } from "../components/chart.tsx";
-import { EmptyState, RunStatus, runSeconds, Section, StackedTime } from "../components/elements.tsx";
+import { EmptyState, RunCount, RunStatus, runSeconds, Section, StackedTime } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
@@ -183,7 +183,7 @@ const columnsAt = (now: number): readonly Column<Run>[] => [
     value: (run) => runSeconds(run, now),
     cell: (run) => formatDuration(runSeconds(run, now)),
   },
-  { title: "Count", value: ({ counts }) => counts, isNumber: true },
+  { title: "Count", value: ({ counts }) => counts, cell: (run) => <RunCount run={run} />, isNumber: true },
   {
     title: "Reason",
     value: ({ reason }) => reason,
