@@ -3,7 +3,7 @@ import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
 import type { Page, ShopifyShop } from "./queries.ts";
 import { type FirstPage, findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
-import { type Failure, ShopifyError } from "./retry.ts";
+import { type Failure, isTooLarge, ShopifyError } from "./retry.ts";
 
 interface PageResponse {
   readonly shop: ShopifyShop;
@@ -102,13 +102,6 @@ function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | und
     converted.push("unusable" in read ? read : { ...read, isSettled });
   }
   return { shopId: shop.id, readAtMs: startedAtMs, products: converted, unread };
-}
-
-/** Whether a smaller page may succeed. */
-function isTooLarge(failure: Failure): boolean {
-  if (failure.kind === "status") return failure.status === 504;
-  if (failure.kind === "large") return true;
-  return failure.kind === "graphql" && failure.codes.some((code) => code === "MAX_COST_EXCEEDED" || code === "TIMEOUT");
 }
 
 /** Whether other pages may succeed. */

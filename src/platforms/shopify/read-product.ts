@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
-import type { DocumentSet } from "./documents.ts";
 import { convert, unitsOf } from "./mapping.ts";
 import type {
   CompleteProduct,
@@ -14,7 +13,7 @@ import type {
   ShopifyShop,
   ShopifyVariant,
 } from "./queries.ts";
-import { ShopifyError } from "./retry.ts";
+import { isTooLarge, ShopifyError } from "./retry.ts";
 
 /**
  * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
@@ -49,6 +48,8 @@ const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 /** Page sizes of the first request: enough for most products, at a cost of about 100 points. */
 export const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
+/** As large as pages can be, at 242 points. Points that a response does not use are returned. */
+const fullSizes = { images: 250, variants: 250, variantMetafields: 250, metafields: 250 };
 /** Page sizes of the requests that follow. */
 const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields: 250 };
 
@@ -72,10 +73,11 @@ class ChangedWhileRead extends Error {
 }
 
 /**
- * Reads one product with all of its lists. One that takes several responses is read when its last
- * change is long enough ago that they agree; a single response always shows one state.
- * @throws ShopifyError when Shopify does not answer; ChangingProductError when the product keeps
- *   changing; UnusableProductError when it cannot be converted
+ * Reads one product with all of its lists. A single response always shows one state, also of a
+ * product that changes all the time. One that takes several responses is read when its last change
+ * is long enough ago that they agree.
+ * @throws ShopifyError when Shopify does not answer; ChangingProductError when the responses do not
+ *   agree; UnusableProductError when the product cannot be converted
  */
 export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   let newest = "";
@@ -97,30 +99,43 @@ export async function readProduct(request: SendRequest, id: bigint, options: Req
 }
 
 async function readOnce(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
-  let startedAtMs = Number.POSITIVE_INFINITY;
-  const used = new Set<DocumentSet>();
-  const onResponse = ({ sentAtMs, documents }: SentRequest) => {
-    startedAtMs = Math.min(startedAtMs, sentAtMs);
-    used.add(documents);
-  };
+  let sent: SentRequest[] = [];
   const gid = `gid://shopify/Product/${id}`;
-  const response = await request<FirstPages>("ProductById", { id: gid, ...firstSizes }, { ...options, onResponse });
-  const { shop, product } = checkAnswer(response, gid);
-  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs, found: undefined };
-  const lacking = findLackingList(product);
-  if (lacking !== undefined) throw new UnusableProductError(`was sent without its ${lacking}`);
-  if (toComplete(product) === undefined) {
-    const waitMs = Date.parse(product.updatedAt) + agreeMs - startedAtMs;
-    if (waitMs > 0) throw new ChangedWhileRead([product.updatedAt], waitMs);
+  const readDocument = async (sizes: typeof firstSizes) => {
+    const onResponse = (response: SentRequest) => {
+      sent = [response];
+    };
+    const response = await request<FirstPages>("ProductById", { id: gid, ...sizes }, { ...options, onResponse });
+    const { shop, product } = checkAnswer(response, gid);
+    const lacking = product === null ? undefined : findLackingList(product);
+    if (lacking !== undefined) throw new UnusableProductError(`was sent without its ${lacking}`);
+    return { shop, product, complete: product === null ? undefined : toComplete(product) };
+  };
+  let read = await readDocument(firstSizes);
+  if (read.product !== null && read.complete === undefined) {
+    const first = read;
+    read = await readDocument(fullSizes).catch((error) => {
+      if (error instanceof ShopifyError && isTooLarge(error.failure)) return first;
+      throw error;
+    });
   }
-  const complete = await completeProduct(request, gid, product, { ...options, onResponse });
-  const [documents, ...others] = used;
+  const { shop, product } = read;
+  const startedAtMs = () => Math.min(...sent.map(({ sentAtMs }) => sentAtMs));
+  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs(), found: undefined };
+  let { complete } = read;
+  if (complete === undefined) {
+    const waitMs = Date.parse(product.updatedAt) + agreeMs - startedAtMs();
+    if (waitMs > 0) throw new ChangedWhileRead([product.updatedAt], waitMs);
+    const onResponse = (response: SentRequest) => void sent.push(response);
+    complete = await completeProduct(request, gid, product, { ...options, onResponse });
+  }
+  const [documents, ...others] = new Set(sent.map((each) => each.documents));
   // A field was refused, or is asked for again, between two pages.
   if (others.length > 0) throw new ChangedWhileRead([product.updatedAt]);
   const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
-  const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
-  return { shopId: shop.id, readAtMs: startedAtMs, found: { ...found, isSettled } };
+  const isSettled = startedAtMs() >= Date.parse(product.updatedAt) + settleMs;
+  return { shopId: shop.id, readAtMs: startedAtMs(), found: { ...found, isSettled } };
 }
 
 /** Only an explicit null means that there is no such product. */

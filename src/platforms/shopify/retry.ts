@@ -72,6 +72,13 @@ export function isTemporary(failure: Failure): boolean {
   }
 }
 
+/** Whether a smaller page may succeed. */
+export function isTooLarge(failure: Failure): boolean {
+  if (failure.kind === "status") return failure.status === 504;
+  if (failure.kind === "large") return true;
+  return failure.kind === "graphql" && failure.codes.some((code) => code === "MAX_COST_EXCEEDED" || code === "TIMEOUT");
+}
+
 function requestedDelayMs(failure: Failure): number {
   if (failure.kind === "throttled") return failure.waitMs;
   if (failure.kind === "status") return (failure.retryAfterS ?? 0) * 1000;

@@ -6,6 +6,7 @@ import { type Fault, startStandIn } from "../../../packages/platform-stand-in/sr
 import { toId } from "../../../src/model/product.ts";
 import { productSchema } from "../../../src/model/schemas/product.ts";
 import { ChangingProductError, type Priority } from "../../../src/platforms/platform.ts";
+import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
 import { type Failure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
@@ -748,9 +749,37 @@ describe("reading a product", () => {
     if (variantMetafields >= 0) expect(most).toBe(variantMetafields);
   });
 
-  test("reads more metafields than one page has", async () => {
-    const id = catalog.add({ shape: { metafields: 60 } });
-    expect((await read(id)).product.metafields).toHaveLength(60);
+  test.each<[keyof ProductRecord & ("images" | "metafields" | "variants"), number]>([
+    ["variants", 250],
+    ["images", 60],
+    ["metafields", 60],
+  ])("reads %s, of which there are %d, in one state, though the product changes all the time", async (list, length) => {
+    await using busy = startOwn({ bucket: plenty });
+    const id = busy.catalog.add({ shape: { variants: 2, [list]: length } });
+    const { request } = connect(busy.graphqlUrl());
+    let price = 1000;
+    // Each sale moves `updatedAt`, and no two requests see the same state.
+    const selling = watch(request, () => {
+      const changes = { title: `${++price}.00` };
+      busy.catalog.touch(id, { product: changes, variants: { 1: { price: `${price}.00` }, 2: changes } });
+    });
+    const found = await readFound(selling, BigInt(id), live());
+    expect(found?.product[list]).toHaveLength(length);
+    const [first, second] = found?.product.variants ?? [];
+    const states = [found?.product.title, first?.price, second?.title];
+    expect({ states, isSettled: found?.isSettled }).toEqual({ states: Array(3).fill(`${price}.00`), isSettled: false });
+    expect(busy.counters.requests).toEqual(new Map([["ProductById", 2]]));
+  });
+
+  test("reads a product that is too large for one response page by page", async () => {
+    const { request } = connect(platform.graphqlUrl());
+    const id = catalog.add({ shape: { variants: 60 } });
+    const refusing: SendRequest = async (operation, variables, options) => {
+      if (operation === "ProductById" && "variants" in variables && variables.variants === 250)
+        throw new ShopifyError(operation, { kind: "graphql", codes: ["MAX_COST_EXCEEDED"], message: "" });
+      return await request(operation, variables, options);
+    };
+    expect((await readFound(refusing, BigInt(id), live()))?.product.variants).toHaveLength(60);
     catalog.remove(id);
   });
 
@@ -782,7 +811,7 @@ describe("reading a product", () => {
     });
     const found = await readFound(editing, BigInt(id), live());
     expect(changed).toBe(true);
-    expect(counters.requests.get("ProductById")).toBe(2);
+    expect(counters.requests.get("ProductById")).toBe(4);
     expect(found?.product.title).toBe(`changed before ${page}`);
     expect(found).toEqual(await read(id));
   });
@@ -795,12 +824,12 @@ describe("reading a product", () => {
     expect(error).toBeInstanceOf(ChangingProductError);
     expect(error.message).toContain("the product keeps changing while it is read");
     expect((error as ChangingProductError).updatedAt).toBe(recordOf(`${id}`).updatedAt);
-    expect(counters.requests.get("ProductById")).toBe(4);
+    expect(counters.requests.get("ProductById")).toBe(8);
     expect(counters.requests.get("VariantMetafieldsPage")).toBe(4);
   });
 
   test("finds nothing when the product is removed between pages", async () => {
-    const id = catalog.add({ shape: { variants: 30 } });
+    const id = catalog.add({ shape: { variants: 251 } });
     const { request } = connect(platform.graphqlUrl());
     const removing = watch(request, (operation) => {
       if (operation === "ProductVariantsPage") catalog.remove(id);

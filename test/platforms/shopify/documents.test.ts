@@ -172,8 +172,9 @@ describe("a bulk query", () => {
  * Cost of each document in points, with the page sizes that the service sends. A query may cost at
  * most 1,000; on the smallest plan, the bucket holds 2,000 points and gains 100 per second.
  */
-const prices: Record<OperationName, number> = {
-  ProductById: 95,
+const prices: Record<OperationName, number | readonly number[]> = {
+  // The second for a product that needs larger pages.
+  ProductById: [95, 242],
   ProductsPage: 661,
   ProductIdsPage: 10,
   ProductVariantsPage: 87,
@@ -213,7 +214,7 @@ describe("reading the whole catalog", () => {
       sent.set(operation, [...(sent.get(operation) ?? []), variables as Variables]);
     });
     const { catalog } = platform;
-    catalog.touch(catalog.idAt(0), { shape: { metafields: 30 } });
+    catalog.touch(catalog.idAt(0), { shape: { metafields: 260 } });
     const ids: string[] = [];
     for await (const page of listProducts(watched, undefined, live())) ids.push(...page.map(({ id }) => `${id}`));
     expect(ids.toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
@@ -268,12 +269,12 @@ describe("reading the whole catalog", () => {
     return priceRequested(prepared.operation.plan, variables);
   };
 
-  test.each(Object.entries(prices) as [OperationName, number][])(
-    "sends %s at a cost of %i points",
+  test.each(Object.entries(prices) as [OperationName, number | readonly number[]][])(
+    "sends %s at a cost of %p points",
     (operation, points) => {
       const asked = (sent.get(operation) ?? []).map((variables) => priceOf(operation, variables));
-      expect([...new Set(asked)]).toEqual([points]);
-      expect(points).toBeLessThan(singleQueryLimit);
+      expect([...new Set(asked)]).toEqual([points].flat());
+      expect(Math.max(...asked)).toBeLessThan(singleQueryLimit);
     },
   );
 

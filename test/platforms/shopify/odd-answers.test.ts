@@ -128,13 +128,13 @@ describe("a cost that cannot be right", () => {
 });
 
 test("pages of two states with the same updatedAt are not mixed, though one lags behind the other", async () => {
-  const id = catalog.add({ shape: { metafields: 60 } });
+  const id = catalog.add({ shape: { metafields: 260 } });
   const changedAtMs = Date.parse(catalog.findProduct(id)?.updatedAt ?? "");
   const asked: string[] = [];
   // The platform's clock: six seconds after the change, and then later.
   const lagging: SendRequest = async (operation, variables, options) => {
     asked.push(operation);
-    const isFirst = asked.length === 1;
+    const isFirst = asked.length <= 2;
     const onResponse: typeof options.onResponse = ({ documents }) =>
       options.onResponse?.({ documents, sentAtMs: changedAtMs + (isFirst ? 6900 : 7100) });
     return (await changed((_, data) =>
@@ -142,6 +142,7 @@ test("pages of two states with the same updatedAt are not mixed, though one lags
     )(operation, variables, { ...options, onResponse })) as never;
   };
   const found = await readFound(lagging, BigInt(id), { ...live(), priority: "push" });
-  expect(asked).toEqual(["ProductById", "ProductById", "ProductMetafieldsPage"]);
+  const both = ["ProductById", "ProductById"];
+  expect(asked).toEqual([...both, ...both, "ProductMetafieldsPage"]);
   expect(found?.product.title).not.toBe("Before");
 });
