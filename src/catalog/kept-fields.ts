@@ -51,6 +51,7 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
       return {
         ids: snapshot.ids,
         unsettledSinceMs: snapshot.unsettledSinceMs,
+        endedAtMs: snapshot.endedAtMs,
         async *readProducts() {
           for await (const batch of snapshot.readProducts()) {
             // Complete products stay lazy: one at a time is in memory.

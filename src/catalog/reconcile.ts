@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
 import { readNow } from "../database/database.ts";
@@ -19,7 +20,7 @@ import { ServiceError } from "../errors.ts";
 import { pluralize } from "../format.ts";
 import type { Work } from "../jobs/work.ts";
 import type { Log } from "../log.ts";
-import { type Id, toId } from "../model/product.ts";
+import { type Id, lagMs, toId } from "../model/product.ts";
 import {
   BulkReadError,
   type CatalogSnapshot,
@@ -31,7 +32,6 @@ import { findChanged, syncLosing } from "./changed.ts";
 import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
-import { lagMs } from "./refresh.ts";
 import {
   findUnsynced,
   highestEarlierId,
@@ -114,7 +114,11 @@ interface Compared {
 
 async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext): Promise<Compared> {
   const { database, platform, shopId, signal, log, reporter } = context;
-  checkSameShop(platform, shopId, (await platform.readShop(signal)).id);
+  const { id, readAtMs } = await platform.readShop(signal);
+  checkSameShop(platform, shopId, id);
+  // Only then, the list has every change that the snapshot may hold half of.
+  const waitMs = Math.min(lagMs, snapshot.endedAtMs + lagMs - readAtMs);
+  if (waitMs > 0) await sleep(waitMs, undefined, { signal });
   const recent = await listChangedSince(snapshot.unsettledSinceMs - overlapMs, context);
   const changing = recent.filter(({ updatedAt }) => Date.parse(updatedAt) >= snapshot.unsettledSinceMs);
   const received = new Set([...snapshot.ids, ...changing.map(({ id }) => toId(`${id}`))]);

@@ -10,6 +10,7 @@ import {
 } from "../database/product.ts";
 import { removeProducts } from "../database/product-removal.ts";
 import { findNewestUpdate, noteWaiting } from "../database/product-truth.ts";
+import { lagMs } from "../model/product.ts";
 import { ChangingProductError, type Platform, type ReadOptions } from "../platforms/platform.ts";
 
 export interface RefreshContext {
@@ -40,12 +41,6 @@ export interface Refreshed {
   /** Whether the outcome is certain. Otherwise the product must be read again. */
   readonly isSettled: boolean;
 }
-
-/**
- * How long a read may not know a product whose change the platform has announced already, because
- * its reads lag behind.
- */
-export const lagMs = 10_000;
 
 /**
  * Reads one product from the platform, and stores it or removes it.

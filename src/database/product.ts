@@ -1,5 +1,5 @@
 import { toJson } from "../json.ts";
-import { type Product, visibleFromOf } from "../model/product.ts";
+import { lagMs, type Product, visibleFromOf } from "../model/product.ts";
 import type { Queryable } from "./database.ts";
 import { toWords } from "./search.ts";
 
@@ -95,10 +95,7 @@ export interface Reading {
 export const instantOf = ({ engine }: Queryable, atMs: number, laterS = 0) =>
   engine.later(`(${((atMs - performance.now()) / 1000 + laterS).toFixed(3)})`);
 
-/**
- * A product that was found to be gone stays gone this long, because other reads may lag behind.
- */
-const goneS = 10;
+const lagS = lagMs / 1000;
 
 /**
  * A read that began so much later than another shows a later state, though its `updatedAt` may be
@@ -147,7 +144,10 @@ export async function saveProducts(
   return written.length;
 }
 
-/** The news of some products: whether a recent read found the product gone. */
+/**
+ * The news of some products: whether a recent read found the product gone. It stays gone while other
+ * reads may lag behind.
+ */
 async function listNews(
   queryable: Queryable,
   ids: readonly bigint[],
@@ -157,7 +157,7 @@ async function listNews(
   const { sql } = queryable;
   const rows = await sql<{ id: string; isGone: number }[]>`
     SELECT CAST(id AS TEXT) AS id,
-      CASE WHEN gone_at > ${sql.unsafe(instantOf(queryable, beganMs, -goneS))} THEN 1 ELSE 0 END AS "isGone"
+      CASE WHEN gone_at > ${sql.unsafe(instantOf(queryable, beganMs, -lagS))} THEN 1 ELSE 0 END AS "isGone"
     FROM product_news WHERE id IN ${sql(ids)}`;
   return new Map(rows.map(({ id, isGone }) => [id, isGone === 1 ? "gone" : "present"]));
 }
@@ -186,15 +186,12 @@ export interface ProductNews {
   readonly updatedAt?: string;
 }
 
-/** A read that began less than this long after a delivery may not show the change yet. */
-const deliverySettleS = 10;
-
 /**
  * Notes that the platform delivered news of products, so that a stored product counts as settled
- * only when it was read later. News may come twice and in any order.
+ * only when it was read so much later that no read lags behind. News may come twice and in any order.
  */
 export function noteDelivery(database: Queryable, products: readonly ProductNews[]): Promise<void> {
-  return noteNews(database, products, database.engine.later(deliverySettleS));
+  return noteNews(database, products, database.engine.later(lagS));
 }
 
 /** Notes when products last changed, as a list or a read says. */

@@ -24,6 +24,9 @@ export type Id = number | bigint;
 /** Longer ones are not found. */
 export const maxHandleLength = 255;
 
+/** How long a platform's reads and lists of products may lag behind its changes. */
+export const lagMs = 10_000;
+
 /** Parses digits without a leading zero, within signed 64 bits; undefined for anything else. */
 export function parseProductId(text: string): bigint | undefined {
   if (!/^[1-9]\d{0,18}$/.test(text)) return undefined;

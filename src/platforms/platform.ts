@@ -189,6 +189,8 @@ export interface CatalogSnapshot extends AsyncDisposable {
    * settled.
    */
   readonly unsettledSinceMs: number;
+  /** When its last part was read, by the platform's clock. */
+  readonly endedAtMs: number;
   /** Every product of `ids`, once, in batches. A batch can be iterated once. */
   readProducts(): AsyncIterable<Iterable<PlatformProduct | UnusableProduct>>;
 }

@@ -150,6 +150,26 @@ describe.each([...enginesOf("sqlite")])("on %s, two changes within one second of
   });
 });
 
+describe.each([...enginesOf("sqlite")])("on %s, catalog-reconcile", (engine) => {
+  test.concurrent("mixes no states, though bulk operations and the list of changes lag behind", async () => {
+    const platform = livePlatform({ products: 40, lag: { lagMs: 9000, probability: 0.5, lists: true } });
+    const ids = idsOf(platform);
+    const { origin } = relay(platform, (document) => {
+      platform.lag.change({ probability: document.includes("query ProductsUpdatedSince") ? 1 : 0.5 });
+      return document;
+    });
+    for (const id of ids) {
+      platform.catalog.touch(id, { ...titled("After"), variants: { 1: { sku: "AFTER" }, 2: { sku: "AFTER" } } });
+    }
+    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
+    expect((await run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin })).code).toBe(0);
+    await using sql = await connectTo(environment.DATABASE_URL);
+    const stored: { document: string }[] = await sql`SELECT document FROM product`;
+    const states = stored.map(({ document }) => document.match(/AFTER|"title":"After"/g)?.length);
+    expect(states).toEqual(ids.map(() => 3));
+  });
+});
+
 describe.each([...enginesOf("sqlite")])("on %s, catalog-sync", (engine) => {
   const createWorld = async (options: Parameters<typeof startPlatform>[0]) => {
     const platform = livePlatform(options);

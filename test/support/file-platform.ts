@@ -1,5 +1,5 @@
 import { readProducts } from "../../src/catalog/product-files.ts";
-import { toId } from "../../src/model/product.ts";
+import { lagMs, toId } from "../../src/model/product.ts";
 import {
   BulkReadError,
   type ListedProduct,
@@ -65,6 +65,7 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
       return {
         ids: new Set(products.map(({ product }) => toId(`${product.id}`))),
         unsettledSinceMs,
+        endedAtMs: Date.now() - lagMs,
         async *readProducts() {
           yield products.map((product) => ({ ...product, isSettled: isSettled(product) }));
         },

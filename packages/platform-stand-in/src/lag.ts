@@ -1,7 +1,7 @@
 import { createRandom } from "./catalog/random.ts";
 import type { LagSettings } from "./options.ts";
 
-/** Chooses which reads of a product lag behind. Choices are seeded. */
+/** Chooses which reads lag behind. Choices are seeded. */
 export class Lag {
   readonly #now: () => number;
   readonly #random: () => number;
@@ -22,5 +22,9 @@ export class Lag {
     const { lagMs, probability } = this.#settings;
     if (lagMs === 0 || this.#random() >= probability) return undefined;
     return this.#now() - lagMs;
+  }
+
+  get isOfLists(): boolean {
+    return this.#settings.lists === true;
   }
 }

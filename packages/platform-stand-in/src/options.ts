@@ -24,12 +24,14 @@ export interface AppOptions {
   readonly scopes?: readonly string[];
 }
 
-/** Reads of a product that lag behind its edits. Lists and bulk runs never do. */
+/** Reads of a product that lag behind its edits. */
 export interface LagSettings {
   /** At most a minute. */
   readonly lagMs: number;
   /** Share of the requests that lag, from 0 to 1. */
   readonly probability: number;
+  /** Whether lists lag, too, and each part of a product in a bulk run on its own. */
+  readonly lists?: boolean;
 }
 
 export interface StandInOptions {

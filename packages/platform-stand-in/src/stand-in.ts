@@ -97,9 +97,9 @@ function createComponents(settings: StandInSettings, origin: () => string): Comp
   });
   const executor = new Executor(schema);
   const fields = new FieldRules(schema, () => executor.forgetDocuments());
-  const bulk = new BulkRuns({ schema, fields, catalog, seed, settings: settings.bulk, now, origin });
-  const access = new Access({ ...settings, scopes: defaultScopes });
   const lag = new Lag(settings.lag, seed, now);
+  const bulk = new BulkRuns({ schema, fields, catalog, seed, settings: settings.bulk, lag, now, origin });
+  const access = new Access({ ...settings, scopes: defaultScopes });
   return { settings, access, bulk, catalog, counters, deliveries, faults, executor, fields, lag, subscriptions };
 }
 

@@ -246,7 +246,7 @@ mutation BulkRun($query: String!) {
 
     BulkOperation: `
 query BulkOperation($id: ID!) {
-  bulkOperation(id: $id) { id status errorCode objectCount fileSize url }
+  bulkOperation(id: $id) { id status errorCode completedAt objectCount fileSize url }
 }`,
 
     BulkCancel: `

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { lagMs } from "../../model/product.ts";
 import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
@@ -25,7 +26,7 @@ export const settleMs = 2000;
  * Several responses show one state only if each of them began this long after the last change: one
  * may lag behind another, and two changes within a second have the same `updatedAt`.
  */
-export const agreeMs = settleMs + 5000;
+export const agreeMs = settleMs + lagMs;
 
 /** As the schema promises it; a proxy may answer otherwise. */
 interface FirstPages {

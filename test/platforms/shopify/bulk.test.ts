@@ -7,7 +7,7 @@ import { type Fault, startStandIn } from "../../../packages/platform-stand-in/sr
 import { BulkReadError } from "../../../src/platforms/platform.ts";
 import { downloadBulkResults, downloadDelaysMs } from "../../../src/platforms/shopify/bulk/download.ts";
 import { splitLines } from "../../../src/platforms/shopify/bulk/lines.ts";
-import { type BulkResult, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
+import { type BulkFile, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
@@ -50,7 +50,8 @@ describe("a bulk operation", () => {
     await using empty = startOwn({ products: 0, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } });
     const { request } = connect(empty.graphqlUrl());
     const result = await run(request);
-    expect(result).toEqual({ url: null, bytes: 0, objects: 0 });
+    expect(result).toMatchObject({ url: null, bytes: 0, objects: 0 });
+    expect(Math.abs(Date.now() - result.endedAtMs)).toBeLessThan(60_000);
     await using partitioned = await downloadBulkResults(result, result, live().signal);
     expect(await productsOf(partitioned)).toEqual([]);
   });
@@ -187,7 +188,7 @@ describe("starting and polling a bulk operation", () => {
     const { request, operations } = scripted({ BulkRun: [busy, busy, started], BulkOperation: [state("COMPLETED")] });
     const result = run(request, "products", never);
     expect(await passTime(result)).toBe(20_250);
-    expect(await result).toEqual({ url: "u", bytes: 70, objects: 7 });
+    expect(await result).toEqual({ url: "u", bytes: 70, objects: 7, endedAtMs: Number.POSITIVE_INFINITY });
     expect(operations).toEqual(["BulkRun", "BulkRun", "BulkRun", "BulkOperation"]);
   });
 
@@ -306,7 +307,7 @@ afterAll(() => fileServer.stop(true));
 
 let fileNumber = 0;
 type Body = string | Uint8Array | ReadableStream;
-interface Served extends BulkResult {
+interface Served extends BulkFile {
   downloads(): number;
 }
 
@@ -324,7 +325,7 @@ const textOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).jo
 /** `parts`: the claimed size in megabytes, which is the number of partitions. */
 const serveLines = (lines: readonly string[], parts = 1) =>
   serveFile(() => textOf(lines), lines.length, (parts - 0.5) * 1024 * 1024);
-const nothing: BulkResult = { url: null, bytes: 0, objects: 0 };
+const nothing: BulkFile = { url: null, bytes: 0, objects: 0 };
 
 const signal = new AbortController().signal;
 
@@ -341,7 +342,7 @@ afterEach(() => {
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 const leftOvers = () => readdirSync(temporary);
 
-async function partitioned(products: BulkResult, media: BulkResult = nothing): Promise<CompleteProduct[]> {
+async function partitioned(products: BulkFile, media: BulkFile = nothing): Promise<CompleteProduct[]> {
   await using result = await downloadBulkResults(products, media, signal);
   expect(leftOvers()).toHaveLength(1);
   return await productsOf(result);

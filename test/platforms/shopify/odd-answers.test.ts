@@ -131,12 +131,12 @@ test("pages of two states with the same updatedAt are not mixed, though one lags
   const id = catalog.add({ shape: { metafields: 260 } });
   const changedAtMs = Date.parse(catalog.findProduct(id)?.updatedAt ?? "");
   const asked: string[] = [];
-  // The platform's clock: six seconds after the change, and then later.
+  // The platform's clock: eleven seconds after the change, and then later.
   const lagging: SendRequest = async (operation, variables, options) => {
     asked.push(operation);
     const isFirst = asked.length <= 2;
     const onResponse: typeof options.onResponse = ({ documents }) =>
-      options.onResponse?.({ documents, sentAtMs: changedAtMs + (isFirst ? 6900 : 7100) });
+      options.onResponse?.({ documents, sentAtMs: changedAtMs + (isFirst ? 11_900 : 12_100) });
     return (await changed((_, data) =>
       isFirst ? { ...data, product: { ...(data.product as Json), title: "Before" } } : data,
     )(operation, variables, { ...options, onResponse })) as never;

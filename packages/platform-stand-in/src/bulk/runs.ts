@@ -7,6 +7,7 @@ import { createRandom } from "../catalog/random.ts";
 import { parseSearch, SearchNotSupported } from "../catalog/search.ts";
 import type { FieldRules } from "../graphql/field-rules.ts";
 import { inlineFragments } from "../graphql/selection.ts";
+import type { Lag } from "../lag.ts";
 import { writeBulkFile } from "./file.ts";
 import type { LineOrder } from "./order.ts";
 import { checkRules, InvalidBulkQuery } from "./rules.ts";
@@ -52,6 +53,7 @@ export interface BulkRunsOptions {
   readonly catalog: Catalog;
   readonly seed: number;
   readonly settings: BulkSettings;
+  readonly lag: Lag;
   readonly now: () => number;
   /**
    * Origin of the download URLs; a function because the port is known only once the server listens.
@@ -125,7 +127,7 @@ export class BulkRuns {
   }
 
   #begin(request: StartRequest, writer: BulkWriter): BulkRun {
-    const { catalog, now, origin, seed } = this.#options;
+    const { catalog, lag, now, origin, seed } = this.#options;
     const { fault } = request;
     const number = firstNumber + this.#runs.length;
     const denied =
@@ -144,7 +146,7 @@ export class BulkRuns {
       isStuck: fault?.kind === "stick",
       now,
     });
-    const snapshot = catalog.snapshot(parseSearch(writer.search));
+    const snapshot = catalog.snapshot(parseSearch(writer.search), lag.isOfLists ? () => lag.chooseTime() : undefined);
     const products = denied
       ? 0
       : fault?.kind === "fail"

@@ -1,7 +1,7 @@
 import type { OrderedList } from "../paging.ts";
 import { mergeChanges, type ProductChanges, type ProductEdit } from "./changes.ts";
 import { Deletions } from "./deletions.ts";
-import { ProductHistory } from "./history.ts";
+import { ProductHistory, type ProductState } from "./history.ts";
 import { compareIds, positionUnderHugeId, regularProductId, slotOfProductId, slotOfVariantId } from "./ids.ts";
 import { ProductIndex, type ProductSortKey } from "./product-index.ts";
 import { createProduct, statusOf } from "./products.ts";
@@ -69,16 +69,23 @@ export class Catalog {
     this.#options = options;
     this.#slots = options.count;
     for (const name of options.specials) this.#slotsOfSpecials.set(name, this.#append(specials[name]));
-    this.#index = new ProductIndex({
-      present: () => Array.from({ length: this.#slots }, (_, slot) => slot).filter((slot) => !this.#removed.has(slot)),
+    this.#index = this.#createIndex(
+      (slot) => !this.#removed.has(slot),
+      (slot) => this.#edits.get(slot),
+    );
+  }
+
+  #createIndex(isPresent: (slot: number) => boolean, editOf: (slot: number) => ProductEdit | undefined): ProductIndex {
+    return new ProductIndex({
+      present: () => Array.from({ length: this.#slots }, (_, slot) => slot).filter(isPresent),
       idOf: (slot) => this.#idOf(slot),
       hasRegularId: (slot) => this.#extras.get(slot)?.id === undefined,
       createdAt: (slot) => this.#createdAt(slot),
-      updatedAt: (slot) => this.#updatedAt(slot),
+      updatedAt: (slot) => this.#updatedAt(slot, editOf(slot)),
       candidate: (slot) => ({
         id: this.#idOf(slot),
         createdAt: this.#createdAt(slot),
-        status: statusOf({ base: hashPair(options.seed, slot), edit: this.#edits.get(slot) }),
+        status: statusOf({ base: hashPair(this.#options.seed, slot), edit: editOf(slot) }),
       }),
     });
   }
@@ -126,9 +133,14 @@ export class Catalog {
   }
 
   #findAt(slot: number, atMs: number | undefined): ProductRecord | undefined {
+    const state = this.#stateAt(slot, atMs);
+    return state && this.#make(slot, state.edit);
+  }
+
+  #stateAt(slot: number, atMs: number | undefined): ProductState | undefined {
     const past = atMs === undefined ? undefined : this.#history.find(slot, atMs);
-    const isPresent = past === undefined ? !this.#removed.has(slot) : past.state !== undefined;
-    return isPresent ? this.#make(slot, past === undefined ? this.#edits.get(slot) : past.state?.edit) : undefined;
+    if (past !== undefined) return past.state;
+    return this.#removed.has(slot) ? undefined : { edit: this.#edits.get(slot) };
   }
 
   /** Returns the variant with its product. */
@@ -147,12 +159,14 @@ export class Catalog {
     if (childrenAfterMs !== undefined) return this.#touchChildrenLater(id, changes, childrenAfterMs, options);
     const slot = this.#getSlot(id);
     const step = keepUpdatedAt || this.#options.sharesSeconds ? 0 : 1;
-    const editedAt = at ?? Math.max(this.#seconds(), this.#updatedAt(slot) + step);
+    const before = this.#edits.get(slot);
+    const editedAt = at ?? Math.max(this.#seconds(), this.#updatedAt(slot, before) + step);
     this.#keepState(slot);
     this.#index.remove(slot);
-    this.#edits.set(slot, mergeChanges(this.#edits.get(slot), changes, editedAt, !keepUpdatedAt));
+    const edit = mergeChanges(before, changes, editedAt, !keepUpdatedAt);
+    this.#edits.set(slot, edit);
     this.#index.insert(slot);
-    const updatedAt = toTimestamp(this.#updatedAt(slot));
+    const updatedAt = toTimestamp(this.#updatedAt(slot, edit));
     this.#options.onChange?.("update", id, updatedAt);
     return updatedAt;
   }
@@ -186,18 +200,20 @@ export class Catalog {
     const slot = this.#append({ changes, createdAt: this.#seconds(), ...(id === undefined ? {} : { id }) });
     this.#history.keep(slot, undefined, this.#options.now());
     this.#index.insert(slot);
-    this.#options.onChange?.("create", this.#idOf(slot), toTimestamp(this.#updatedAt(slot)));
+    this.#options.onChange?.("create", this.#idOf(slot), toTimestamp(this.#updatedAt(slot, this.#edits.get(slot))));
     return this.#idOf(slot);
   }
 
-  list(search: ProductSearch, sortKey: ProductSortKey, reverse: boolean): OrderedList<ProductRecord> {
-    const slots = this.#index.select(search, sortKey);
-    const sortValue = this.#index.sortValue(sortKey);
+  /** @param atMs an earlier time, for a list that lags behind; now by default */
+  list(search: ProductSearch, sortKey: ProductSortKey, reverse: boolean, atMs?: number): OrderedList<ProductRecord> {
+    const index = atMs === undefined ? this.#index : this.#indexAt(atMs);
+    const slots = index.select(search, sortKey);
+    const sortValue = index.sortValue(sortKey);
     const length = slots.length;
     const slotAt = (index: number) => slots[reverse ? length - 1 - index : index] as number;
     return {
       length,
-      at: (index) => this.#make(slotAt(index), this.#edits.get(slotAt(index))),
+      at: (index) => this.#make(slotAt(index), this.#stateAt(slotAt(index), atMs)?.edit),
       positionAt: (index) => ({ id: this.#idOf(slotAt(index)), value: sortValue(slotAt(index)) }),
       // By value, not by index: a product edited between two pages moves behind the cursor.
       indexAfter: ({ id, value }) => {
@@ -208,11 +224,29 @@ export class Catalog {
     };
   }
 
-  snapshot(search: ProductSearch): CatalogSnapshot {
+  #indexAt(atMs: number): ProductIndex {
+    return this.#createIndex(
+      (slot) => this.#stateAt(slot, atMs) !== undefined,
+      (slot) => this.#stateAt(slot, atMs)?.edit,
+    );
+  }
+
+  /** @param chooseTime chooses the time that each part of a product shows; undefined if none lags behind */
+  snapshot(search: ProductSearch, chooseTime?: () => number | undefined): CatalogSnapshot {
     const slots = this.#index.select(search, "ID").slice();
     const edits = new Map(this.#edits);
     const slotAt = (index: number) => slots[index] as number;
-    return { length: slots.length, at: (index) => this.#make(slotAt(index), edits.get(slotAt(index))) };
+    const snapshotAt = (index: number) => this.#make(slotAt(index), edits.get(slotAt(index)));
+    if (chooseTime === undefined) return { length: slots.length, at: snapshotAt };
+    const partAt = (index: number) => this.#findAt(slotAt(index), chooseTime()) ?? snapshotAt(index);
+    return {
+      length: slots.length,
+      at: (index) => {
+        const { images, media } = partAt(index);
+        const [{ metafields }, { variants }] = [partAt(index), partAt(index)];
+        return { ...partAt(index), images, media, metafields, variants };
+      },
+    };
   }
 
   #make(slot: number, edit: ProductEdit | undefined): ProductRecord {
@@ -234,9 +268,8 @@ export class Catalog {
     return timesOfSlot(this.#options, slot, this.#extras.get(slot)).createdAt;
   }
 
-  #updatedAt(slot: number): number {
-    const edited = this.#edits.get(slot)?.updatedAt;
-    if (edited !== undefined) return edited;
+  #updatedAt(slot: number, edit: ProductEdit | undefined): number {
+    if (edit?.updatedAt !== undefined) return edit.updatedAt;
     // Cached because sorting 100,000 products reads it millions of times.
     this.#firstUpdatedAt[slot] ??= timesOfSlot(this.#options, slot, this.#extras.get(slot)).updatedAt;
     return this.#firstUpdatedAt[slot];

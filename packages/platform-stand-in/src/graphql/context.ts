@@ -15,6 +15,8 @@ export interface RequestContext {
   readonly subscriptions: Subscriptions;
   /** The time that a read which lags behind shows: milliseconds since 1970; undefined for now. */
   readonly readsAtMs: number | undefined;
+  /** The same for a list. */
+  readonly listsAtMs: number | undefined;
   /** Takes the fault for the next bulk run, if any. */
   readonly bulkFault: () => BulkFault | undefined;
 }

@@ -111,13 +111,17 @@ interface ProductsArguments extends ListArguments {
   readonly savedSearchId?: string | null;
 }
 
-function listProducts(_source: unknown, args: ProductsArguments, { catalog }: RequestContext): Page<ProductRecord> {
+function listProducts(
+  _source: unknown,
+  args: ProductsArguments,
+  { catalog, listsAtMs }: RequestContext,
+): Page<ProductRecord> {
   const sortKey = (["ID", "CREATED_AT", "UPDATED_AT"] as const).find(
     (key): key is ProductSortKey => key === args.sortKey,
   );
   if (sortKey === undefined)
     throw badArgument(`The stand-in does not sort products by ${args.sortKey}`, "STAND_IN_LIMIT");
-  return toPage(catalog.list(parseSearch(args.query), sortKey, args.reverse === true), args, pagingEnd);
+  return toPage(catalog.list(parseSearch(args.query), sortKey, args.reverse === true, listsAtMs), args, pagingEnd);
 }
 
 interface DeletionArguments extends ListArguments {

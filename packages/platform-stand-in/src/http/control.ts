@@ -55,7 +55,8 @@ const actions: Readonly<Record<string, Action>> = {
     if (!Array.isArray(scopes)) throw new Error('"scopes" must be a list');
     standIn.findApp(readName(app)).scopes = new Set(scopes.map(String));
   },
-  lag: ({ lag }, command) => lag.change(pickNumbers(command, ["lagMs", "probability"])),
+  lag: ({ lag }, command) =>
+    lag.change({ ...pickNumbers(command, ["lagMs", "probability"]), lists: command.lists === true }),
   fields: ({ fields }, { denied, removed }) => fields.change({ ...readNames({ denied }), ...readNames({ removed }) }),
   bulk: ({ bulk }, command) => bulk.change(readBulkSettings(command)),
   revokeTokens: ({ access }, { token }) => access.revoke(readName(token)),

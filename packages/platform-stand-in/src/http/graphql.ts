@@ -59,7 +59,7 @@ function execute(
   { variables }: GraphqlBody,
   effect: FaultEffect | undefined,
 ): Promise<GraphqlResponse> {
-  const { catalog, bulk, counters, subscriptions } = components;
+  const { catalog, bulk, counters, lag, subscriptions } = components;
   if (effect?.kind === "changeBetweenPages") editProductOf(components, variables.id);
   const context: RequestContext = {
     appName: app.name,
@@ -69,7 +69,8 @@ function execute(
     bulk,
     counters,
     subscriptions,
-    readsAtMs: components.lag.chooseTime(),
+    readsAtMs: lag.chooseTime(),
+    listsAtMs: lag.isOfLists ? lag.chooseTime() : undefined,
     bulkFault: () => toBulkFault(components.faults.triggerForBulkRun(operation.name || "anonymous")),
   };
   const throttle = effect?.kind === "throttled" ? { available: effect.available } : undefined;

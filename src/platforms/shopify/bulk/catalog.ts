@@ -39,6 +39,7 @@ export async function readCatalog(
   return {
     ids: partitions.ids,
     unsettledSinceMs,
+    endedAtMs: Math.max(products.endedAtMs, media.endedAtMs),
     readProducts: () => readProducts(partitions, unitsOf(timeZone, weightUnit), unsettledSinceMs, sent),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };

@@ -5,7 +5,7 @@ import { limitSize } from "../../../size.ts";
 import { BulkReadError } from "../../platform.ts";
 import { DistinctLines } from "./distinct-lines.ts";
 import { splitLines } from "./lines.ts";
-import type { BulkResult } from "./operation.ts";
+import type { BulkFile } from "./operation.ts";
 import { BulkPartitions } from "./partitions.ts";
 
 const closeBrace = "}".charCodeAt(0);
@@ -30,12 +30,12 @@ export interface DownloadOptions {
  *   after several downloads; ServiceError `invalid_input` when one is too large
  */
 export async function downloadBulkResults(
-  products: BulkResult,
-  media: BulkResult,
+  products: BulkFile,
+  media: BulkFile,
   signal: AbortSignal,
   { delaysMs = downloadDelaysMs, fetch = createFetch(), maxMegabytes = 0 }: DownloadOptions = {},
 ): Promise<BulkPartitions> {
-  const read = (result: BulkResult) => readLines(result, signal, fetch, maxMegabytes);
+  const read = (result: BulkFile) => readLines(result, signal, fetch, maxMegabytes);
   for (let download = 1; ; download++) {
     const partitions = await BulkPartitions.create(products.bytes + media.bytes);
     try {
@@ -61,7 +61,7 @@ class StorageError extends Error {}
 
 /** The lines of a result. A line that is repeated counts once. */
 async function* readLines(
-  { url, objects }: BulkResult,
+  { url, objects }: BulkFile,
   signal: AbortSignal,
   fetch: Fetch,
   maxMegabytes: number,

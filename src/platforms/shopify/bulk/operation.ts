@@ -6,17 +6,24 @@ import { bulkQueries } from "../queries.ts";
 import { ShopifyError } from "../retry.ts";
 
 /** Where to download the result of a completed bulk operation. */
-export interface BulkResult {
+export interface BulkFile {
   /** Null when nothing matched. */
   readonly url: string | null;
   readonly bytes: number;
   readonly objects: number;
 }
 
+export interface BulkResult extends BulkFile {
+  /** When it ended, by the platform's clock; infinity when Shopify does not say it. */
+  readonly endedAtMs: number;
+}
+
 interface Operation {
   readonly id: string;
   readonly status: string;
   readonly errorCode?: string | null;
+  /** In whole seconds. */
+  readonly completedAt?: string | null;
   readonly objectCount?: string;
   readonly fileSize?: string | null;
   readonly url?: string | null;
@@ -66,8 +73,11 @@ export async function runBulkOperation(
     for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 1.5)) {
       await sleep(pollMs, undefined, { signal: options.signal });
       const { bulkOperation } = await request<{ bulkOperation: Operation | null }>("BulkOperation", { id }, options);
-      const { status = "GONE", errorCode, url = null, fileSize, objectCount } = bulkOperation ?? {};
-      if (status === "COMPLETED") return { url, bytes: Number(fileSize ?? 0), objects: Number(objectCount ?? 0) };
+      const { status = "GONE", errorCode, completedAt, url = null, fileSize, objectCount } = bulkOperation ?? {};
+      if (status === "COMPLETED") {
+        const endedAtMs = completedAt == null ? Number.POSITIVE_INFINITY : Date.parse(completedAt) + 1000;
+        return { url, bytes: Number(fileSize ?? 0), objects: Number(objectCount ?? 0), endedAtMs };
+      }
       if (!unfinished.has(status))
         throw new BulkFailedError(`the bulk operation for ${name} ended as ${status} ${errorCode ?? ""}`.trim());
       log.debug({ bulk: name, status, objectCount }, "bulk operation running");
