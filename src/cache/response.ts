@@ -61,6 +61,8 @@ export interface ResponseBodyOptions {
    */
   readonly tag?: string;
   readonly purgeTags?: PurgeTags | undefined;
+  /** A name of its object besides the key, by which other responses refer to it. */
+  readonly alias?: string | undefined;
   /** How hard to compress it for its first request; `quick` by default. */
   readonly effort?: Effort;
 }
@@ -72,9 +74,10 @@ export class ResponseBody extends EncodedBody {
   readonly etag: string | undefined;
   readonly isCompressible: boolean;
   readonly purgeTags: PurgeTags | undefined;
+  readonly alias: string | undefined;
   readonly #template: HeaderTemplate;
 
-  constructor({ template, status = 200, body, tag, purgeTags, effort }: ResponseBodyOptions) {
+  constructor({ template, status = 200, body, tag, purgeTags, alias, effort }: ResponseBodyOptions) {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
     super(bytes, effort);
     this.status = status;
@@ -82,6 +85,7 @@ export class ResponseBody extends EncodedBody {
     this.isCompressible = tag !== undefined && bytes.length >= minCompressibleBytes;
     this.#template = template;
     this.purgeTags = purgeTags;
+    this.alias = alias;
   }
 
   /**

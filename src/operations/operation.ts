@@ -82,6 +82,8 @@ export interface OperationContext {
 export interface Reference {
   /** Its key there. */
   readonly referred: string;
+  /** The alias of that response, by which it was found. */
+  readonly alias: string;
 }
 
 /** A response with status 302. */
@@ -96,6 +98,8 @@ export interface OperationResult {
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** Entity tag without quotes; changes with the body. */
   readonly tag: string;
+  /** A name of the object besides the key, by which another operation refers to the response. */
+  readonly alias?: string;
   /** Whether the response holds no data, such as for an unknown SKU. */
   readonly isEmpty?: boolean;
   /**

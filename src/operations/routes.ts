@@ -19,6 +19,9 @@ export function operationRoutes(operation: Operation, cache: ResponseCache, cont
   return Object.fromEntries(operation.routes.map(({ path }) => [path, { get, toFailure }]));
 }
 
+/** Attempts to get a response that was loaded when its name was that by which it was found. */
+const maxAttempts = 3;
+
 /** Finds out the key of another operation's response, and gets that. */
 function getReferred(
   { name, noun = name, parseKey }: Operation,
@@ -29,17 +32,25 @@ function getReferred(
 ): Handler {
   const namespace = toNamespace(responsesOf, context);
   const cdn: Cdn | undefined = cdns[context.config.cdn];
-  return (request, requestId, nowMs, origin) =>
+  const get = (attempt: number, ...[request, requestId, nowMs, origin]: Parameters<Handler>): ReturnType<Handler> =>
     chain(getOwn(request, requestId, nowMs, origin), (reference) => {
       if (reference === undefined) return undefined;
       const { key } = reference.body as ReferenceBody;
       return chain(cache.get(namespace, key, nowMs, origin), (response) => {
+        if (response !== undefined && response.body.alias !== reference.body.alias) {
+          // One is older, and the change between them is not yet known here.
+          if (attempt === maxAttempts) return undefined;
+          cache.invalidate(name, parseKey(request));
+          cache.invalidate(namespace.name, key);
+          return get(attempt + 1, request, requestId, nowMs, origin);
+        }
         if (response === undefined || (cdn === undefined && !reference.isOutdated)) return response;
         // The own key too, because it may refer to another response later.
         const tags = cdn && tagHeaders([noun, keyTag(noun, key), keyTag(noun, parseKey(request))], cdn);
         return response.with({ ...tags }, reference);
       });
     });
+  return (...parameters) => get(1, ...parameters);
 }
 
 /** A CDN must not keep a response that it could not purge. */
@@ -54,8 +65,8 @@ const noHeaders = new HeaderTemplate("text/plain");
 class ReferenceBody extends ResponseBody {
   readonly key: string;
 
-  constructor({ referred }: Reference) {
-    super({ template: noHeaders, body: referred, tag: referred });
+  constructor({ referred, alias }: Reference) {
+    super({ template: noHeaders, body: referred, tag: referred, alias });
     this.key = referred;
   }
 }
@@ -109,11 +120,11 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     if (result === undefined) return { body: undefined, isEmpty: true };
     if ("referred" in result) return { body: new ReferenceBody(result), isEmpty: false };
     if ("location" in result) return redirect(key, result);
-    const { body, tag, isEmpty = false, fingerprints } = result;
+    const { body, tag, alias, isEmpty = false, fingerprints } = result;
     const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
     const canPurge = cdn === undefined || purgeTags !== undefined;
     const template = isEmpty ? (canPurge ? emptyPurgeable : emptyUnpurgeable) : canPurge ? purgeable : unpurgeable;
-    const responseBody = new ResponseBody({ template, body, tag, purgeTags });
+    const responseBody = new ResponseBody({ template, body, tag, purgeTags, alias });
     return { body: responseBody, isEmpty, ...(fingerprints !== undefined && { fingerprints }) };
   };
   return {

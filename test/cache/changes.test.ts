@@ -237,12 +237,23 @@ for (const [engine, world] of await Promise.all(
       }
     });
 
+    const rename = async (id: number, handle: string, tag: string) => {
+      const document = toJson(toProduct(id, { title: "Same", handle }));
+      await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+    };
+
+    test("when a product gets another handle, with which no replica serves it as it was before", async () => {
+      await importProducts({ 2: "Same" });
+      for (const handle of ["once", "twice", "thrice"]) {
+        await warm("2");
+        await rename(2, handle, handle);
+        const [first, second] = (await seeAll([`handle/${handle}`])).map((seen) => seen.get(`handle/${handle}`)?.body);
+        expect([first, second].map((body = "") => JSON.parse(body).product?.handle)).toEqual([handle, handle]);
+      }
+    });
+
     test("when products get other handles, or none has one any more", async () => {
       const handles = ["handle/plate-2", "handle/plate-5", "handle/first", "handle/second"];
-      const rename = async (id: number, handle: string, tag: string) => {
-        const document = toJson(toProduct(id, { title: "Same", handle }));
-        await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
-      };
       const idsOf = async () => {
         const read = ({ body }: Seen) => (JSON.parse(body) as { product: { id: number } | null }).product?.id;
         return (await seeAll(handles)).map((seen) => handles.map((handle) => read(seen.get(handle) as Seen)));

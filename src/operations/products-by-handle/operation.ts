@@ -51,8 +51,9 @@ export const productsByHandle: Operation = {
   createLoader:
     ({ findProductId }) =>
     async (key, network) => {
-      const id = await findProductId(key.slice(keyPrefix.length), network);
-      return id === undefined ? undefined : { referred: `${id}` };
+      const handle = key.slice(keyPrefix.length);
+      const id = await findProductId(handle, network);
+      return id === undefined ? undefined : { referred: `${id}`, alias: JSON.stringify(handle).slice(1, -1) };
     },
   createFailureResponse: (context) => productFailure("handle", (request) => parameter(request, "handle"), context),
 };

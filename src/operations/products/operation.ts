@@ -49,9 +49,10 @@ export const products: Operation = {
     const [before, after] = [encode('{"product":'), encode(suffix)];
     return async (id, network) => {
       const product = await findProduct(BigInt(id), network);
-      return (
-        product && { body: concatenate(before, product.document, after), tag: hashTag(`${product.tag}.${suffix}`) }
-      );
+      if (product === undefined) return undefined;
+      const { document, tag } = product;
+      const body = concatenate(before, document, after);
+      return { body, tag: hashTag(`${tag}.${suffix}`), alias: handleOf(document) };
     };
   },
   createFailureResponse: (context) => productFailure("id", (request) => parameter(request, "id"), context),
@@ -80,6 +81,18 @@ export function productFailure(
     };
     return { status: failure.status, type: "application/json", body: JSON.stringify(answer) };
   };
+}
+
+const handleKey = ',"handle":"';
+
+/**
+ * The handle in a document, as JSON escapes it. Quotation marks inside values are escaped, so that
+ * the first match is the key.
+ */
+function handleOf(document: Uint8Array): string {
+  const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength);
+  const start = bytes.indexOf(handleKey) + handleKey.length;
+  return bytes.toString("utf8", start, bytes.indexOf('"', start));
 }
 
 const encode = (text: string) => new TextEncoder().encode(text);
