@@ -93,7 +93,9 @@ function points(products: number) {
 
 /** Reconciles the whole catalog by bulk runs, into an empty store and then again. */
 function reconcile(products: number) {
-  return withBench({ products, variants: [6, 6] }, async (bench) => {
+  // The bulk runs ended long ago, so that no run waits for lists to catch up.
+  const now = () => Date.now() - 150_000;
+  return withBench({ products, variants: [6, 6], now }, async (bench) => {
     for (const store of ["empty store", "same again"]) {
       const { output, log, elapsedMs, cpuMs, maxRssMb } = await runJob(bench, "catalog-reconcile");
       const [, downloadMs = "", writeMs = ""] = log.match(/"downloadMs":(\d+).*"writeMs":(\d+)/s) ?? [];

@@ -95,9 +95,16 @@ describe("the platform's habits", () => {
     expect((await fetch(busy.controlUrl, control)).status).toBe(200);
     const readAll = async () => [await titleOf(edited), await titleOf(removed), await titleOf(added)];
     expect(await readAll()).toEqual([...before, undefined]);
+    const list = "{ products(first: 3, sortKey: UPDATED_AT, reverse: true) { nodes { title legacyResourceId } } }";
+    const listed = async () => JSON.stringify((await sendQuery(busy, list)).data);
+    expect(await listed()).toMatch(/"Added".*"Edited"/);
+    busy.lag.change({ lists: true });
+    expect(await listed()).not.toMatch(/"Added"|"Edited"/);
     clock.nowMs += 5000;
     expect(await readAll()).toEqual(["Edited", undefined, "Added"]);
-    busy.lag.change({ probability: 0 });
+    expect(await listed()).toMatch(/"Added".*"Edited"/);
+    expect(await listed()).not.toContain(removed);
+    busy.lag.change({ probability: 0, lists: false });
   });
 
   test("deletions are listed in their order, by both of its lists", async () => {
