@@ -2,7 +2,7 @@ import { S3Client } from "bun";
 import { readStart } from "../body.ts";
 import { ServiceError } from "../errors.ts";
 import { createFetch } from "../outgoing.ts";
-import { changedAtOf, isTemporary, Requests } from "./requests.ts";
+import { changedAtOf, isTemporary, isWhole, Requests } from "./requests.ts";
 import type { BucketSettings, SourceFile } from "./source.ts";
 
 /** Requests that read the objects of one bucket. Each throws ServiceError `unavailable`. */
@@ -60,12 +60,12 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
         if (status === 404) return undefined;
         // A response to HEAD has no body that says why, so this requests the first byte.
         if (status !== 200) return await send("GET", key, reject(key), { Range: "bytes=0-0" });
-        // That of a large object is when its upload began.
-        return { version: headers.get("etag") ?? "", changedAtMs: changedAtOf(response), ageMs: undefined };
+        // The time of a large object is when its upload began.
+        return { version: headers.get("etag") ?? "", changedAtMs: changedAtOf(response) };
       }),
     read: (key, use) =>
       requests.retry(nameOf(key), () =>
-        send("GET", key, (response) => (response.ok ? use(response) : reject(key)(response))),
+        send("GET", key, (response) => (isWhole(response.status) ? use(response) : reject(key)(response))),
       ),
   };
 }

@@ -87,6 +87,13 @@ function openSource(address: string, settings: SourceSettings, signal: AbortSign
   return folderSource(address, settings);
 }
 
+/** A file changed before it had settled, or while the files were read. */
+interface Changed {
+  readonly status: "changed";
+  readonly name: string;
+  readonly hadSettled: boolean;
+}
+
 async function collect<Key extends string>(
   source: FeedSource,
   request: FeedRequest<Key>,
@@ -94,92 +101,58 @@ async function collect<Key extends string>(
   openFolder: () => Promise<TemporaryFolder>,
   signal: AbortSignal,
 ): Promise<Result<Key>> {
-  const first = await findFeed(source, request, known);
+  const result = await collectOnce(source, request, known, openFolder, signal);
+  if (result.status !== "changed") return result;
+  if (source.byContent !== undefined) {
+    // Or the servers behind a load balancer have different versions of the same content.
+    const again = await collectOnce(source.byContent, request, known, openFolder, signal);
+    const notes = source.byContent.notes();
+    if (again.status === "complete" && notes.length > 0) return { ...again, notes };
+    if (again.status === "unchanged" || again.status === "incomplete") return again;
+  }
+  if (result.hadSettled) throwChanged(result.name);
+  const otherReason = source.byContent && ", or the servers have different contents";
+  return { status: "incomplete", reason: `${result.name} is still being written${otherReason ?? ""}` };
+}
+
+async function collectOnce<Key extends string>(
+  source: FeedSource,
+  request: FeedRequest<Key>,
+  known: KnownFiles<Key> | undefined,
+  openFolder: () => Promise<TemporaryFolder>,
+  signal: AbortSignal,
+): Promise<Result<Key> | Changed> {
   const keys = keysOf(request);
-  const isKnown = (found: FoundFeed<Key>) =>
-    source.hasReliableVersions && keys.every((key) => isSame(found.files[key], known?.[key]));
-  // A file of unknown age would be waited for in each run.
-  const waitMs = isKnown(first) ? 0 : remainingSettleMs(first, request);
+  const first = await findFeed(source, request, known);
+  const isKnown = keys.every((key) => isSame(first.files[key], known?.[key]));
+  // Measured by this machine's clock: that of the source may differ. Files that were imported had settled.
+  const waitMs = isKnown || request.marker !== undefined ? 0 : request.settleSeconds * 1000;
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  const found = waitMs > 0 ? await findFeed(source, request, first.files) : first;
-  const { files, marker } = found;
+  const { files, marker } = waitMs > 0 ? await findFeed(source, request, first.files) : first;
   if (request.marker !== undefined) {
     const reason = problemOfMarker(request.marker, marker, Object.values(files));
     if (reason !== undefined) return { status: "incomplete", reason: `${source.name}: ${reason}` };
   }
-  if (isKnown(found)) return { status: "unchanged" };
-  const result = await readFiles(source, request, first.files, files, openFolder);
-  if (result.status === "complete" && keys.every((key) => result.files[key].sha256 === known?.[key].sha256)) {
-    return { status: "unchanged" };
-  }
-  return result;
-}
-
-/**
- * Reads the files, and looks for them again: they belong together only if none was replaced before
- * the last byte was read.
- * @param first how they were found before they had settled
- * @throws ServiceError `conflict` if one changed meanwhile
- */
-async function readFiles<Key extends string>(
-  source: FeedSource,
-  request: FeedRequest<Key>,
-  first: Readonly<Record<Key, SourceFile>>,
-  files: Readonly<Record<Key, SourceFile>>,
-  openFolder: () => Promise<TemporaryFolder>,
-): Promise<Result<Key>> {
-  const keys = keysOf(request);
+  if (isKnown && source.hasReliableVersions) return { status: "unchanged" };
+  const unsettled = keys.find((key) => !isSame(files[key], first.files[key]));
+  if (unsettled !== undefined) return { status: "changed", name: files[unsettled].name, hadSettled: false };
   const delivered = {} as Record<Key, DeliveredFile>;
-  const versions = {} as Record<Key, Set<string>>;
   for (const key of keys) {
-    versions[key] = new Set([first[key].version, files[key].version]);
-    const file = await readVersions(source, files[key], versions[key], openFolder);
-    if (file === undefined && first[key].version !== files[key].version) {
-      return { status: "incomplete", reason: `${files[key].name} is still being written` };
-    }
-    delivered[key] = file ?? throwChanged(files[key].name);
+    const { name, version } = files[key];
+    const path = await source.fetch(files[key], openFolder);
+    if (path === undefined) return { status: "changed", name, hadSettled: true };
+    delivered[key] = { path, name, version, ...(await checksum(path)) };
   }
+  // They belong together only if none was replaced before the last byte was read.
   const after = await findFeed(source, request, files);
-  for (const key of keys) {
-    if (isSame(after.files[key], files[key])) continue;
-    versions[key].add(after.files[key].version);
-    const file = await readVersions(source, after.files[key], versions[key], openFolder);
-    if (file?.sha256 !== delivered[key].sha256) throwChanged(files[key].name);
-  }
-  const notes = keys
-    .filter((key) => versions[key].size > 1)
-    .map((key) => describeVersions(files[key].name, versions[key]));
-  return { status: "complete", files: delivered, notes };
+  const replaced = keys.find((key) => !isSame(after.files[key], files[key]));
+  if (replaced !== undefined) return { status: "changed", name: files[replaced].name, hadSettled: true };
+  if (keys.every((key) => delivered[key].sha256 === known?.[key].sha256)) return { status: "unchanged" };
+  return { status: "complete", files: delivered, notes: [] };
 }
 
 const isSame = (file: KnownVersion, other: KnownVersion | undefined) =>
   file.version !== "" && file.version === other?.version && file.name === other.name;
-
-const describeVersions = (name: string, versions: ReadonlySet<string>) =>
-  `${name}: the same content has different entity tags or times (${[...versions].join(", ")}); make the servers behind the load balancer send the same`;
-
-/**
- * Reads these versions of a file, and those that it comes across: the servers behind a load
- * balancer may have different versions of the same content.
- * @returns undefined if one of them is gone
- * @throws ServiceError `conflict` if they differ in content
- */
-async function readVersions(
-  source: FeedSource,
-  { name, ...file }: SourceFile,
-  versions: Set<string>,
-  openFolder: () => Promise<TemporaryFolder>,
-): Promise<DeliveredFile | undefined> {
-  let delivered: DeliveredFile | undefined;
-  for (const version of versions) {
-    const path = await source.fetch({ ...file, name, version }, openFolder, versions);
-    if (path === undefined) return undefined;
-    const read = { path, name, version, ...(await checksum(path)) };
-    if (delivered !== undefined && read.sha256 !== delivered.sha256) throwChanged(name);
-    delivered = read;
-  }
-  return delivered;
-}
 
 const keysOf = <Key extends string>({ fileNames }: FeedRequest<Key>) => Object.keys(fileNames) as Key[];
 
@@ -226,21 +199,12 @@ async function getFile(source: FeedSource, names: readonly string[], known?: Kno
   return file;
 }
 
-/** How long the youngest file must still be left alone, in milliseconds. */
-function remainingSettleMs<Key extends string>({ files }: FoundFeed<Key>, request: FeedRequest<Key>): number {
-  if (request.marker !== undefined) return 0;
-  const ages = keysOf(request).map((key) => files[key].ageMs ?? 0);
-  // If the source's clock is ahead of ours, an age can be negative.
-  return request.settleSeconds * 1000 - Math.max(0, Math.min(...ages));
-}
-
 function problemOfMarker(
   name: string,
   marker: SourceFile | undefined,
   files: readonly SourceFile[],
 ): string | undefined {
   if (marker === undefined) return `the marker file ${name} does not exist yet`;
-  // Compares times, not ages: ages grow between two look-ups.
   const { changedAtMs } = marker;
   if (changedAtMs === undefined) return undefined;
   const younger = files.find((file) => (file.changedAtMs ?? Number.NEGATIVE_INFINITY) > changedAtMs);

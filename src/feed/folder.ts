@@ -20,11 +20,10 @@ export function folderSource(folder: string, { maxFileMegabytes }: SourceSetting
       });
       if (stats === undefined) return undefined;
       if (!stats.isFile()) throw new ServiceError("invalid_input", `${name}: not a file`);
-      const { mtimeMs, ctimeMs } = stats;
-      // A copy can keep the sender's times, which then say nothing about the delivery, and a link may be
-      // newer than its file.
-      const ageMs = Date.now() - Math.max(mtimeMs, ctimeMs, (await lstat(name)).ctimeMs);
-      return { name, version: versionOfFile(stats), changedAtMs: mtimeMs, ageMs };
+      // A copy can keep the sender's times, which say nothing about the delivery, and a link may be newer
+      // than its file.
+      const changedAtMs = Math.max(stats.ctimeMs, (await lstat(name)).ctimeMs);
+      return { name, version: versionOfFile(stats), changedAtMs };
     },
     fetch: async ({ name, version }) => {
       const stats = await stat(name).catch(() => undefined);

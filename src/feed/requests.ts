@@ -11,6 +11,9 @@ const defaultStallMs = 30_000;
 /** Whether the same request may succeed soon. */
 export const isTemporary = (status: number) => status >= 500 || status === 429;
 
+/** Whether a response is a whole file, which may be empty. Others come before it is ready, or with a part. */
+export const isWhole = (status: number) => status === 200 || status === 204;
+
 /** Requests to the source of a feed. They end when the signal aborts, with its reason. */
 export class Requests {
   readonly #fetch: Fetch;

@@ -9,8 +9,6 @@ export interface SourceFile {
   readonly version: string;
   /** Time of the last change in milliseconds, by the source's clock; undefined if unknown. */
   readonly changedAtMs: number | undefined;
-  /** Milliseconds since then, by the same clock; undefined if unknown, which may be just now. */
-  readonly ageMs: number | undefined;
 }
 
 /** An earlier version of a file. */
@@ -35,12 +33,16 @@ export interface FeedSource {
   findFile(name: string, known?: KnownVersion): Promise<SourceFile | undefined>;
   /**
    * Makes this version of the file available on this machine.
-   * @param seen receives the other versions that it comes across, if there may be several at a time
    * @returns its path; undefined if the version is gone
    * @throws ServiceError `invalid_input` if it is too large, `unavailable` if the source does not
    * respond.
    */
-  fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>, seen: Set<string>): Promise<string | undefined>;
+  fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
+  /** The same files, with their content as their version, if the source may have several versions of it. */
+  readonly byContent?: FeedSource & {
+    /** Says which files had several. */
+    notes(): string[];
+  };
 }
 
 /** The settings of access to sources. */

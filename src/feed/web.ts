@@ -4,15 +4,12 @@ import { createFetch } from "../outgoing.ts";
 import { limitSize } from "../size.ts";
 import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
 import { checksum } from "./file.ts";
-import { bodyOf, changedAtOf, isTemporary, Requests } from "./requests.ts";
-import type { FeedSource, SourceSettings } from "./source.ts";
-
-/** Attempts to get one version from servers behind a load balancer that have different ones. */
-const maxAttempts = 10;
+import { bodyOf, changedAtOf, isTemporary, isWhole, Requests } from "./requests.ts";
+import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
 
 /**
- * The files below an `https://` address. Look-ups are conditional requests: unchanged files are not
- * sent again.
+ * The files below an `https://` address. Looks ask for headers: unchanged files are not sent again. A 304
+ * would not do, because it doesn't say how long the file is, and some servers send it for an older file.
  */
 export function webSource(
   address: string,
@@ -21,62 +18,89 @@ export function webSource(
 ): FeedSource {
   const base = address.endsWith("/") ? address : `${address}/`;
   const requests = new Requests(createFetch({ allowedLinkLocal }), signal);
-  const commonHeaders = {
+  const headers = {
     // The file as stored: compressed files are decompressed when they are read.
     "Accept-Encoding": "identity",
     "User-Agent": "product-data-service",
     ...(feedAuthorization !== "" && { Authorization: feedAuthorization }),
   };
-  const request = <T>(url: string, headers: Record<string, string>, use: (response: Response) => Promise<T>) =>
-    requests.retry(url, () => requests.send(url, { headers: { ...commonHeaders, ...headers } }, use));
+  const send = <T>(method: "GET" | "HEAD", url: string, use: (response: Response) => T | Promise<T>) =>
+    requests.retry(url, () => requests.send(url, { method, headers }, use));
 
-  return {
+  /** The validators that came with a content, by its file and version. */
+  const validators = new Map<string, Set<string>>();
+  const remember = (name: string, version: string, response: Response) => {
+    const known = validators.get(`${name} ${version}`) ?? new Set();
+    validators.set(`${name} ${version}`, known.add(validatorsOf(response)));
+  };
+  const describe = (name: string, response: Response, version: string): SourceFile => ({
+    name,
+    version,
+    changedAtMs: changedAtOf(response),
+  });
+  const findByContent = (name: string) =>
+    send("GET", name, async (response) => {
+      if (isMissing(response)) return undefined;
+      requireWhole(name, response);
+      const { sha256 } = await checksum(bodyOf(response), (read) => limitSize(name, read, maxFileMegabytes));
+      remember(name, toVersion(sha256), response);
+      return describe(name, response, toVersion(sha256));
+    });
+  const find = async (name: string, version: string) => {
+    // The server's validators were not reliable, but they may be by the next content.
+    const known = isHash(version) ? await findByContent(name) : undefined;
+    if (known?.version === version) return known;
+    const head = await send("HEAD", name, (response) => response);
+    if (isMissing(head)) return undefined;
+    const isEnough = head.status === 200 && hasValidator(head);
+    return isEnough ? describe(name, head, validatorsOf(head)) : await findByContent(name);
+  };
+
+  const source = {
     name: base,
     hasReliableVersions: true,
     stopsAtFirstMatch: true,
+    fetch: ({ name, version }: SourceFile, openFolder: () => Promise<TemporaryFolder>) =>
+      send("GET", name, async (response) => {
+        requireWhole(name, response);
+        if (!isHash(version) && validatorsOf(response) !== version) return undefined;
+        const path = await download(response, name, await openFolder(), maxFileMegabytes);
+        if (!isHash(version)) return path;
+        const read = toVersion((await checksum(path)).sha256);
+        remember(name, read, response);
+        return read === version ? path : undefined;
+      }),
+  };
+  const addressOf = (fileName: string) => `${base}${encodeURIComponent(fileName)}`;
+  return {
+    ...source,
     findFile: (fileName, known) => {
-      const name = `${base}${encodeURIComponent(fileName)}`;
-      // A time from another address would make an older file look unchanged.
-      const version = known?.name === name ? known.version : "";
-      return request(name, conditionalHeaders(version), async (response) => {
-        // The time of the last change may be the sender's, so it says nothing about the delivery.
-        const file = { name, changedAtMs: changedAtOf(response), ageMs: undefined };
-        // Some servers also respond 304 if the file was replaced by an older one.
-        const time = isTag(version) ? null : response.headers.get("Last-Modified");
-        if (response.status === 304) return { ...file, version: time ?? version };
-        if (response.status === 404 || response.status === 410) return undefined;
-        if (response.ok) {
-          const hash = async () => checksum(bodyOf(response), (read) => limitSize(name, read, maxFileMegabytes));
-          return { ...file, version: validatorOf(response) ?? toVersion((await hash()).sha256) };
-        }
-        throw unexpectedStatus(name, response);
-      });
+      const name = addressOf(fileName);
+      // At another address, it is another file.
+      return find(name, known?.name === name ? known.version : "");
     },
-    fetch: async ({ name, version }, openFolder, seen) => {
-      const attempt = () =>
-        request(name, {}, async (response) => {
-          if (!response.ok) throw unexpectedStatus(name, response);
-          const validator = validatorOf(response);
-          // A response without one may be of any version.
-          if (validator !== (isHash(version) ? undefined : version)) {
-            if (validator !== undefined) seen.add(validator);
-            return undefined;
-          }
-          const path = await download(response, name, await openFolder(), maxFileMegabytes);
-          return isHash(version) && toVersion((await checksum(path)).sha256) !== version ? undefined : path;
-        });
-      let path = await attempt();
-      for (let count = 1; path === undefined && count < maxAttempts && !isHash(version); count++)
-        path = await attempt();
-      return path;
+    byContent: {
+      ...source,
+      findFile: (fileName) => findByContent(addressOf(fileName)),
+      notes: () =>
+        [...validators]
+          .filter(([, known]) => known.size > 1)
+          .map(
+            ([key, known]) =>
+              `${key.replace(/ sha256 \w+$/, "")}: the same content has different entity tags or times (${[...known].join(", ")}); make the servers behind the load balancer send the same`,
+          ),
     },
   };
 }
 
-const unexpectedStatus = (name: string, { status, statusText }: Response): Error =>
-  isTemporary(status)
-    ? new Error(`${status} ${statusText}`)
-    : new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
+const isMissing = ({ status }: Response) => status === 404 || status === 410;
+
+/** @throws Error if the response is not a whole file; a ServiceError if another request won't help */
+function requireWhole(name: string, { status, statusText }: Response): void {
+  if (isWhole(status)) return;
+  if (isTemporary(status)) throw new Error(`${status} ${statusText}`);
+  throw new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
+}
 
 async function download(
   response: Response,
@@ -92,16 +116,15 @@ async function download(
   return path;
 }
 
-/** The entity tag, or else the time of the last change. */
-const validatorOf = ({ headers }: Response) => headers.get("ETag") ?? headers.get("Last-Modified") ?? undefined;
+/** The headers that differ when the content differs. */
+const validatorsOf = ({ headers }: Response) =>
+  ["ETag", "Last-Modified", "Content-Length"]
+    .map((name) => headers.get(name) ?? "")
+    .join(" ")
+    .trim();
 
-const isTag = (version: string) => /^(W\/)?"/.test(version);
+const hasValidator = ({ headers }: Response) => headers.has("ETag") || headers.has("Last-Modified");
 
-/** The version of a file without an entity tag and a time. */
+/** The version of a file that its content identifies. */
 const toVersion = (sha256: string) => `sha256 ${sha256}`;
 const isHash = (version: string) => version.startsWith(toVersion(""));
-
-function conditionalHeaders(version: string): Record<string, string> {
-  if (version === "" || isHash(version)) return {};
-  return { [isTag(version) ? "If-None-Match" : "If-Modified-Since"]: version };
-}

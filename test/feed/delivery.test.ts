@@ -1,6 +1,7 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { collectFeed, type KnownFiles } from "../../src/feed/delivery.ts";
 import { folderSource } from "../../src/feed/folder.ts";
 import type { SourceSettings } from "../../src/feed/source.ts";
 import { toJson } from "../../src/json.ts";
@@ -65,7 +66,23 @@ test("a link is as old as itself, however old its file is", async () => {
   symlinkSync(join(folder, "target"), join(folder, "link"));
   const found = await folderSource(folder, { maxFileMegabytes: 0 } as SourceSettings).findFile("link");
   // The times of files are a few milliseconds behind.
-  expect(found?.ageMs).toBeLessThan(Date.now() - linkedAt + 100);
+  expect(found?.changedAtMs).toBeGreaterThan(linkedAt - 100);
+});
+
+test("a file must be left alone here, whatever the clock of its server says, unless it was imported", async () => {
+  const folder = await temporaryFolder();
+  await writeFiles(folder, { file: "content" });
+  // The server is an hour behind.
+  using _ = spyOn(Date, "now").mockReturnValue(Date.now() + 3_600_000);
+  const collect = (settleSeconds: number, known?: KnownFiles<"file">) => {
+    const request = { source: folder, fileNames: { file: ["file"] }, marker: undefined, settleSeconds };
+    return collectFeed(request, { maxFileMegabytes: 0 } as SourceSettings, known, new AbortController().signal);
+  };
+  const startedAt = performance.now();
+  await using delivery = await collect(0.2);
+  expect(performance.now() - startedAt).toBeGreaterThan(199);
+  await using again = await collect(3600, delivery.status === "complete" ? delivery.files : undefined);
+  expect([delivery.status, again.status]).toEqual(["complete", "unchanged"]);
 });
 
 const newLines = feedFiles["pzlines.csv"].replace("MUG,BLOCK,9,I", "MUG,BLOCK,9,N");

@@ -53,7 +53,7 @@ test.each(sources)("a file of %s without a body is an empty file, also with stat
     });
     const source = sourceOf(url);
     const file = await source.findFile("pzlines.csv");
-    const path = file && (await source.fetch(file, openFolder, new Set()));
+    const path = file && (await source.fetch(file, openFolder));
     expect([status, readFileSync(`${path}`, "utf8")]).toEqual([status, ""]);
   }
 });
@@ -72,7 +72,7 @@ test.each(sources)(
     });
     const source = sourceOf(url);
     const file = await source.findFile("pzlines.csv");
-    const path = file && (await source.fetch(file, openFolder, new Set()));
+    const path = file && (await source.fetch(file, openFolder));
     expect(readFileSync(`${path}`, "utf8")).toBe(content);
     expect(count()).toBeGreaterThan(4);
   },
