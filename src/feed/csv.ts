@@ -13,7 +13,7 @@ export type CsvRecord =
   | { readonly line: number; readonly problem: string; readonly text: string };
 
 const code = (character: string) => character.charCodeAt(0);
-const [quote, newline, carriageReturn, byteOrderMark] = ['"', "\n", "\r", "\ufeff"].map(code);
+const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
 
 /** What ends lines in a file. Before an LF, any number of CRs belong to the line end. */
 type LineEnd = "\n" | "\r";
@@ -28,8 +28,7 @@ const strayProblems = {
 /**
  * Parses CSV (RFC 4180) in chunks. The most frequent delimiter of the first line is the file's.
  * Lines end in LF or CRLF, or in CR or CRLF if the first line ends in CR; another line end is a problem of
- * its record. Blank lines are skipped, and so are byte order marks at the start of a line, as files that are
- * joined have them.
+ * its record. Blank lines are skipped.
  * The library `csv-parse`, to whose results a test holds it, would take ten seconds for the lines of
  * a million SKUs.
  */
@@ -82,7 +81,8 @@ export class CsvReader {
     let nextQuote = text.indexOf('"');
     let nextStray = text.indexOf(stray);
     while (start < text.length) {
-      start = this.#skipMarks(text, start);
+      // The LF of a line end that began with the CR of this file.
+      while (lineEnd === "\r" && text.charCodeAt(start) === newline) start++;
       let end = text.indexOf(lineEnd, start);
       if (end < 0) {
         if (!isLast) break;
@@ -111,14 +111,6 @@ export class CsvReader {
       this.#blankLines = 0;
     }
     this.#keepPending(start === 0 ? text : text.slice(start));
-  }
-
-  /** Skips byte order marks, and the LFs of line ends that began with the CR of this file. */
-  #skipMarks(text: string, start: number): number {
-    let end = start;
-    for (let character = text.charCodeAt(end); ; character = text.charCodeAt(++end)) {
-      if (character !== byteOrderMark && !(character === newline && this.#lineEnd === "\r")) return end;
-    }
   }
 
   #dropLeadingBlankLines(text: string): string {

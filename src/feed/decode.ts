@@ -34,8 +34,10 @@ const rarelyFollowing = "[\\u0081\\u008d\\u008f\\u0090‚ƒ„†‡ˆ‰Š‹Œ
  * Central European letters ("Å‚"), and two letters of another script in a row ("Ð´Ð°", "æ—¥æœ¬").
  */
 const utf8InWindows1252 = new RegExp(
-  `[ÂÃ]${continuing}|â€[^\\s,;]|ðŸ|[ÄÅ]${rarelyFollowing}|(?:[Æ-ß]${continuing}){2}|(?:[à-ï]${continuing}{2}){2}`,
+  `ï»¿|[ÂÃ]${continuing}|â€[^\\s,;]|ðŸ|[ÄÅ]${rarelyFollowing}|(?:[Æ-ß]${continuing}){2}|(?:[à-ï]${continuing}{2}){2}`,
 );
+/** The byte order mark of UTF-8 that was decoded as Windows-1252, which no text means. */
+const markInWindows1252 = /ï»¿/;
 /** Part of each match of {@link utf8InWindows1252}, and faster to find. */
 const beyondAsciiTwice = /[Â-ð][\u0080-\uffff]/;
 /** Characters of the longest match, without the last one. */
@@ -45,8 +47,12 @@ const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
 const noBytes = new Uint8Array();
 
+const mark = "\ufeff";
+const marksAtLineStarts = /(?<=[\n\r])\ufeff+/g;
+
 /**
- * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Unless the encoding
+ * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Files that were joined
+ * have byte order marks at the start of a line or at the end, which are left out. Unless the encoding
  * is given, it is detected: from the byte order mark, from the zero bytes of UTF-16, or from the
  * first non-ASCII bytes, which mean UTF-8 if they mostly are valid UTF-8, or else Windows-1252.
  */
@@ -61,6 +67,10 @@ export class TextDecoding {
   #pending: Uint8Array = noBytes;
   /** The end of the decoded text, to detect mixed encodings across chunks. */
   #lastText = "";
+  /** Whether a line starts after the text that was returned. */
+  #isAtLineStart = true;
+  /** Byte order marks after that text, which may be at the end of the file. */
+  #marks = "";
   /** The first byte that is not UTF-8, if the encoding was guessed to be Windows-1252. */
   #invalid: { readonly byte: number; readonly line: number } | undefined;
 
@@ -127,7 +137,19 @@ export class TextDecoding {
     this.#checkMixedEncodings(text);
     this.#lines += countLines(text);
     this.#lastText = (this.#lastText + text).slice(-overlap);
-    return text;
+    return this.#leaveOutMarks(this.#marks + text);
+  }
+
+  #leaveOutMarks(text: string): string {
+    let end = text.length;
+    while (text[end - 1] === mark) end--;
+    this.#marks = text.slice(end);
+    if (end === 0) return "";
+    let start = 0;
+    if (this.#isAtLineStart) while (text[start] === mark) start++;
+    this.#isAtLineStart = "\n\r".includes(text[end - 1] ?? "");
+    const rest = text.slice(start, end);
+    return rest.includes(mark) ? rest.replace(marksAtLineStarts, "") : rest;
   }
 
   #createDecoder(bytes: Uint8Array): TextDecoder {
@@ -165,11 +187,16 @@ export class TextDecoding {
   }
 
   #checkMixedEncodings(text: string): void {
-    if (!this.#isGuessedWindows1252) return;
+    if (this.#encoding !== "windows-1252") return;
     const all = this.#lastText + text;
-    const found = beyondAsciiTwice.test(all) ? utf8InWindows1252.exec(all) : null;
+    const pattern = this.#isGiven ? markInWindows1252 : utf8InWindows1252;
+    const found = beyondAsciiTwice.test(all) ? pattern.exec(all) : null;
     if (found === null) return;
     const line = this.#lines - countLines(this.#lastText) + countLines(all.slice(0, found.index));
+    if (this.#isGiven) {
+      const reason = "a byte order mark of UTF-8 in windows-1252; fix the file, or set its encoding";
+      throw new ServiceError("invalid_input", `${this.#file}:${line}: ${reason}`);
+    }
     const { byte, line: invalidLine } = this.#invalid ?? { byte: 0, line };
     throw this.#toMixed(invalidLine, byte, `line ${line} has UTF-8`);
   }

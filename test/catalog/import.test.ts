@@ -59,7 +59,7 @@ for (const engine of enginesOf("postgres")) {
         [one, two],
       ],
       ["NDJSON of wrapped products", `${toJson({ product: one })}\n${toJson({ product: two })}\n`, [one, two]],
-      ["text with a byte-order mark", `\uFEFF${toJson(one)}`, [one]],
+      ["byte order marks, as of joined files", `\uFEFF${toJson(one)}\n\uFEFF${toJson(two)}\uFEFF`, [one, two]],
     ])("reads %s and replaces the whole set", async (_, content, products) => {
       expect((await importing(content)).code).toBe(0);
       for (const product of [one, two, three]) {

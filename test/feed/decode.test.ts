@@ -70,7 +70,7 @@ describe("a file, however it is split,", () => {
     ["UTF-8", header + anyScript, "utf-8", ""],
     ["UTF-8 with a byte order mark", header + anyScript, "utf-8", byteOrderMark],
     ["UTF-8 that appears late", header + padding + anyScript, "utf-8", ""],
-    ["UTF-8 with a byte order byteOrderMark inside", `${header}${padding}${byteOrderMark}é\n`, "utf-8", ""],
+    ["UTF-8 with a byte order mark inside a line", `${header}${padding}x${byteOrderMark}é\n`, "utf-8", ""],
     ["UTF-8 with only replacement characters", `${header}\ufffd\ufffd\n`, "utf-8", ""],
     ["UTF-16LE with a byte order mark", header + anyScript, "utf-16le", byteOrderMark],
     ["UTF-16BE with a byte order mark", header + anyScript, "utf-16be", byteOrderMark],
@@ -99,6 +99,18 @@ describe("a file, however it is split,", () => {
     ["only a byte order mark", "", "utf-8", byteOrderMark],
   ])("is detected as %s", (_, text, encoding, begin) => {
     expectDecoded(encoders[encoding](begin + text), { text, encoding });
+  });
+
+  test.each<[string, string]>([
+    ["at starts of lines", `${header}${byteOrderMark}é,x\r\n${byteOrderMark.repeat(2)}y\r${byteOrderMark}z\n`],
+    ["at the end of the text", `${header}é${byteOrderMark}${byteOrderMark}`],
+    ["alone at the end", `${header}é\n${byteOrderMark}`],
+    ["at the beginning, twice", `${byteOrderMark}é`],
+  ])("has no byte order marks of joined files %s", (_, text) => {
+    for (const encoding of ["utf-8", "utf-16le"] as const) {
+      const expected = { text: text.replaceAll(byteOrderMark, ""), encoding };
+      expectDecoded(encoders[encoding](byteOrderMark + text), expected);
+    }
   });
 
   test("can be empty", () => {
@@ -207,6 +219,8 @@ describe("a file, however it is split, is rejected", () => {
     ["one broken byte before Japanese", broken("日本語"), mixedUtf8(3, "e9", lateLine + 2)],
     ["one broken byte before an emoji", broken("😀"), mixedUtf8(3, "e9", lateLine + 2)],
     ["one broken byte near Japanese", bytesOf(header, "\n", [0xff], "\n日本語\n"), mixed(3, "ff")],
+    ["a byte order mark after Windows-1252", bytesOf(header, in1252("é\n"), byteOrderMark, "a"), mixedUtf8(2, "e9", 3)],
+    ["a byte order mark at the end of it", bytesOf(header, in1252("é"), byteOrderMark), mixedUtf8(2, "e9", 2)],
     ["a degree sign in UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedUtf8(2, "e9", 3)],
     ["an end inside a UTF-8 character", bytesOf(header, "é\né").subarray(0, -1), "feed.csv:3: ends inside a character"],
     [
@@ -239,6 +253,12 @@ describe("a file, however it is split, is rejected", () => {
 
   test.each<[string, Encoding, Uint8Array, string]>([
     ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: invalid UTF-8 (byte 0xe9)"],
+    [
+      "a byte order mark",
+      "windows-1252",
+      bytesOf(header, byteOrderMark, "a"),
+      "feed.csv:2: a byte order mark of UTF-8 in windows-1252; fix the file, or set its encoding",
+    ],
     ["an unpaired surrogate", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: invalid UTF-16BE"],
   ])("with %s if configured as %s", (_, encoding, bytes, error) => expectDecoded(bytes, { error }, encoding));
 
