@@ -90,6 +90,8 @@ export const commands: Readonly<Record<string, Command>> = {
       json,
       // Does the work of a run that the parent process has claimed.
       claimed: { type: "string" },
+      // For the report of that run.
+      note: { type: "string" },
     },
     positionals: [1, 1],
     run: async ([name = ""], values) => {

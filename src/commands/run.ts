@@ -100,6 +100,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
     const job = findJob("run", name, values, listJobs(config, log, platform, values.force === true));
     requireImport(job, values);
     const isDryRun = values["dry-run"] === true;
+    const note = values.note === undefined ? undefined : `${values.note}`;
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
     if (!isDryRun && (run?.job !== name || run.brand !== job.brand || run.finishedAt !== null)) {
@@ -113,7 +114,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
       setTimeout(() => process.exit(1), orphanGraceMs).unref();
     });
     const result = await runWithProgress(({ signal, onProgress }) => {
-      const options = { onProgress, signal: AbortSignal.any([signal, orphaned.signal]) };
+      const options = { onProgress, signal: AbortSignal.any([signal, orphaned.signal]), note };
       return isDryRun ? dryRunJob(database, job, options) : runJob(database, job, id, config.leaseSeconds, options);
     });
     return printResult(result, values);

@@ -60,6 +60,8 @@ export interface DueRun {
   readonly at: number;
   readonly scheduledAt: number;
   readonly attempt: number;
+  /** The time of the run before it, or since when times count. */
+  readonly after: number;
 }
 
 /**
@@ -82,12 +84,25 @@ export function nextRun(
   // A wrong clock may have resumed it too.
   const from = earliest - now > awaitedStepMs ? Number.NEGATIVE_INFINITY : earliest;
   const last = newest !== undefined && isWrong(newest, now) ? undefined : newest;
-  const next = nextTime(plan, last, since, now, from);
-  if (last === undefined || next <= now) return { at: next, scheduledAt: next, attempt: 1 };
+  const after = Math.max(last === undefined ? since : Date.parse(last.scheduledAt ?? ""), from);
+  const next = nextTime(plan, last, after, since, now);
+  const due = { at: next, scheduledAt: next, attempt: 1, after };
+  if (last === undefined || next <= now) return due;
   const retryAt = Date.parse(last.finishedAt ?? "") < from ? undefined : retryTime(plan, last);
   return retryAt !== undefined && retryAt < next
-    ? { at: retryAt, scheduledAt: Date.parse(last.scheduledAt ?? ""), attempt: last.attempt + 1 }
-    : { at: next, scheduledAt: next, attempt: 1 };
+    ? { at: retryAt, scheduledAt: Date.parse(last.scheduledAt ?? ""), attempt: last.attempt + 1, after }
+    : due;
+}
+
+/** Says which times before a due run have no run and get none. */
+export function describeMissed({ schedule }: ScheduledPlan, { after, scheduledAt }: DueRun): string | undefined {
+  const first = schedule.next(after);
+  if (first >= scheduledAt) return undefined;
+  const last = schedule.latest(first, scheduledAt - 1);
+  const [from, to] = [first, last ?? first].map((at) => new Date(at).toISOString());
+  return last === undefined
+    ? `no run at the scheduled time ${from}`
+    : `no run at the scheduled times from ${from} to ${to}`;
 }
 
 const awaitedStepMs = awaitedStepSeconds * 1000;
@@ -120,11 +135,10 @@ export function nextFirstRun(
 function nextTime(
   { schedule, missed }: ScheduledPlan,
   last: Run | undefined,
+  lastTime: number,
   since: number,
   now: number,
-  earliest: number,
 ): number {
-  const lastTime = Math.max(last === undefined ? since : Date.parse(last.scheduledAt ?? ""), earliest);
   if (missed === "skip") {
     const finished = last === undefined ? since : last.finishedAt === null ? now : Date.parse(last.finishedAt);
     return schedule.next(Math.max(lastTime, finished, since));

@@ -27,6 +27,8 @@ export interface RunOptions {
   /** Stops the run; its reason is an Error that says why. */
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress | undefined;
+  /** For the report. */
+  readonly note?: string | undefined;
 }
 
 /** The reason to stop a run that no longer holds its claim, or whose parent process is gone. */
@@ -46,7 +48,7 @@ export async function runJob(
   job: Job,
   id: number,
   leaseSeconds: number,
-  { signal, onProgress }: RunOptions,
+  { signal, ...options }: RunOptions,
 ): Promise<RunResult> {
   const ended = new AbortController();
   const onExpired = () => {
@@ -56,7 +58,7 @@ export async function runJob(
   };
   using _ = keepLease(database, id, leaseSeconds, onExpired, (reason) => ended.abort(new CancelledError(reason)));
   const own = database.forRun(id);
-  const result = await execute(own, id, job, { signal: AbortSignal.any([signal, ended.signal]), onProgress });
+  const result = await execute(own, id, job, { ...options, signal: AbortSignal.any([signal, ended.signal]) });
   const { outcome, counts, report, error } = result;
   await record(database, id, { outcome, counts, report, ...(error && { reason: reasonOf(error, report) }) });
   return result;
@@ -106,10 +108,11 @@ async function execute(
   database: Database | undefined,
   run: number | undefined,
   { name, brand, work }: Job,
-  { signal, onProgress }: RunOptions,
+  { signal, onProgress, note }: RunOptions,
 ): Promise<RunResult> {
   const reporter = new Reporter();
   const { report } = reporter;
+  if (note !== undefined) reporter.note(note);
   let error: Error | undefined;
   try {
     await work({ database, isDryRun: run === undefined, run, brand, reporter, signal, onProgress });

@@ -6,7 +6,15 @@ import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRu
 import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
 import type { PlannedJob } from "./job.ts";
-import { describeSchedule, isAhead, isWrong, nextFirstRun, nextRun, type ScheduledPlan } from "./plan.ts";
+import {
+  describeMissed,
+  describeSchedule,
+  isAhead,
+  isWrong,
+  nextFirstRun,
+  nextRun,
+  type ScheduledPlan,
+} from "./plan.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
@@ -181,7 +189,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
       // Times that pass during a manual run are missed too.
       if (!isFree && plan.missed === "skip") since = undefined;
-      if (isFree && (await claimAndRun(job, claim, context))) onRun();
+      if (isFree && (await claimAndRun(job, claim, context, describeMissed(plan, due)))) onRun();
       else {
         repeated = await findRunOf(database, name, brand, scheduledAt);
         await pause(runningPauseMs, signal);
@@ -201,15 +209,27 @@ function isLater(run: Run | undefined, newest: Run | undefined, now: number): bo
   return isWrong(newest, now) || (run.scheduledAt ?? "") > (newest.scheduledAt ?? "");
 }
 
-/** @returns whether the claim was granted; the run has then finished */
-async function claimAndRun(job: PlannedJob, claim: Claim, context: SchedulingContext): Promise<boolean> {
+/**
+ * @param missed which scheduled times before it have no run
+ * @returns whether the claim was granted; the run has then finished
+ */
+async function claimAndRun(
+  job: PlannedJob,
+  claim: Claim,
+  context: SchedulingContext,
+  missed?: string,
+): Promise<boolean> {
   const { database, config, log } = context;
   const id = await claimRun(database, claim, config.leaseSeconds);
   if (id === undefined) return false;
   const { basis: _, ...shown } = claim;
   const fields = { ...shown, run: id };
-  log.info(fields, "run started");
-  const run = await supervise(job, id, context);
+  log.info({ ...fields, ...(missed !== undefined && { missed }) }, "run started");
+  const run = await supervise(job, id, context, {
+    arguments: missed === undefined ? [] : [`--note=${missed}`],
+    stdout: "ignore",
+    stderr: "pipe",
+  });
   if (run === "released") {
     log.warn(fields, "claim taken back: the program was replaced");
     return false;

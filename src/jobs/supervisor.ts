@@ -32,8 +32,6 @@ export interface ProcessOutput {
   readonly stderr: "pipe" | "inherit";
 }
 
-const logOnly: ProcessOutput = { arguments: [], stdout: "ignore", stderr: "pipe" };
-
 /** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
 const retryPauseMs = 500;
@@ -52,7 +50,7 @@ export async function supervise(
   job: PlannedJob,
   id: number,
   context: SupervisorContext,
-  output = logOnly,
+  output: ProcessOutput,
 ): Promise<Run | "released" | undefined> {
   const { database, monitors, config, signal } = context;
   const { start, success, failure } = job.plan.ping;

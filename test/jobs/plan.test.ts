@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { PlanOptions } from "../../src/config/jobs.ts";
 import {
   type DueRun,
+  describeMissed,
   isStale,
   nextFirstRun,
   nextRun,
@@ -56,13 +57,14 @@ function run(scheduledAt: string, finishedAt?: string, outcome: Ended = "succeed
 }
 
 /** The run of 10:00, which failed. */
+type Due = Omit<DueRun, "after">;
+
 const failedAt = (time: string, attempt = 1) => run("10:00", time, "failed", attempt);
 
-const first = (time: string): DueRun => ({ at: at(time), scheduledAt: at(time), attempt: 1 });
-const readable = ({ at, scheduledAt, attempt }: DueRun) =>
-  `attempt ${attempt} of ${toText(scheduledAt)} at ${toText(at)}`;
+const first = (time: string): Due => ({ at: at(time), scheduledAt: at(time), attempt: 1 });
+const readable = ({ at, scheduledAt, attempt }: Due) => `attempt ${attempt} of ${toText(scheduledAt)} at ${toText(at)}`;
 
-function expectDue(due: DueRun, expected: DueRun) {
+function expectDue(due: Due, expected: Due) {
   expect(readable(due)).toBe(readable(expected));
 }
 
@@ -165,6 +167,17 @@ describe("the next run", () => {
     expectDue(nextRun(hourly({ missed: "all" }), undefined, at("09:30"), at("12:10")), first("10:00"));
   });
 
+  test.each([
+    ["once", "12:10", "no run at the scheduled times from 2026-06-01T10:00:00.000Z to 2026-06-01T11:00:00.000Z"],
+    ["once", "11:10", "no run at the scheduled time 2026-06-01T10:00:00.000Z"],
+    ["once", "10:10", undefined],
+    ["skip", "10:10", "no run at the scheduled time 2026-06-01T10:00:00.000Z"],
+    ["all", "12:10", undefined],
+  ] as const)("after missed times that run %s, at %s, says: %s", (missed, now, expected) => {
+    const plan = hourly({ missed });
+    expect(describeMissed(plan, nextRun(plan, run("09:00", "09:01"), at(now), at(now)))).toBe(expected);
+  });
+
   test("follows the time zone of the plan", () => {
     const plan = hourly({ schedule: "30 2 * * *", time_zone: "America/New_York" });
     const last = { ...run("00:00"), scheduledAt: "2026-03-07T07:30:00.000Z", finishedAt: "2026-03-07T07:31:00.000Z" };
@@ -205,7 +218,7 @@ describe("the next run", () => {
 
 describe("a retry", () => {
   const plan = hourly({ retries: 2, retry_seconds: 300 });
-  const again = (time: string, attempt: number, scheduledAt = "10:00"): DueRun => ({
+  const again = (time: string, attempt: number, scheduledAt = "10:00"): Due => ({
     at: at(time),
     scheduledAt: at(scheduledAt),
     attempt,

@@ -4,13 +4,19 @@ import { until } from "../support/until.ts";
 
 // A missed time is one that the schedule had while it was in force.
 const folder = await temporaryFolder();
-const retention = (schedule: string) => `[jobs.history-retention]\nschedule = "${schedule}"\nmissed = "all"\n`;
-const [everySecond = "", everyOtherSecond = "", off = "", another = ""] = await writeFiles(folder, {
-  "second.toml": retention("* * * * * *"),
-  "other-second.toml": retention("*/2 * * * * *"),
-  "off.toml": retention("off"),
-  "another.toml": '[[jobs.personalization-import]]\nsource = "/nowhere"\n',
-});
+const retention = (schedule: string, missed = "all") =>
+  `[jobs.history-retention]\nschedule = "${schedule}"\nmissed = "${missed}"\n`;
+const [everySecond = "", once = "", skip = "", everyOtherSecond = "", off = "", another = ""] = await writeFiles(
+  folder,
+  {
+    "second.toml": retention("* * * * * *"),
+    "once.toml": retention("* * * * * *", "once"),
+    "skip.toml": retention("* * * * * *", "skip"),
+    "other-second.toml": retention("*/2 * * * * *"),
+    "off.toml": retention("off"),
+    "another.toml": '[[jobs.personalization-import]]\nsource = "/nowhere"\n',
+  },
+);
 
 describe.each([...engines])("on %s, a job", (engine) => {
   const createWorld = async () => {
@@ -71,6 +77,22 @@ describe.each([...engines])("on %s, a job", (engine) => {
     const all = await times();
     const firstMs = Date.parse(all[0] ?? "");
     expect(all).toEqual(all.map((_, index) => new Date(firstMs + index * 1000).toISOString()));
+  });
+
+  test.each([
+    ["once", once],
+    ["skip", skip],
+  ])("says in the report of its next run which times had none, with missed times that run %s", async (_, file) => {
+    const { query, times, follow, leaveForAnHour } = await createWorld();
+    await follow(file);
+    const last = await leaveForAnHour();
+    await query(`UPDATE job_schedule SET since = '${last}'`);
+    await follow(file, last);
+    const next = (await times()).find((at) => at > last) ?? "";
+    const [row] = await query(`SELECT report FROM run WHERE scheduled_at = '${next}'`);
+    const first = new Date(Math.ceil(Date.parse(last) / 1000) * 1000).toISOString();
+    const final = new Date(Date.parse(next) - 1000).toISOString();
+    expect(JSON.parse(`${row?.report}`).notes).toEqual([`no run at the scheduled times from ${first} to ${final}`]);
   });
 
   test("is shown with its next time when the schedule was changed", async () => {
