@@ -52,8 +52,7 @@ export function webSource(
     if (known?.version === version) return known;
     const head = await send("HEAD", name, (response) => response);
     if (isMissing(head)) return undefined;
-    const isEnough = head.status === 200 && hasValidator(head);
-    return isEnough ? describe(name, head, validatorsOf(head)) : await findByContent(name);
+    return isEnough(head) ? describe(name, head, validatorsOf(head)) : await findByContent(name);
   };
 
   const source = {
@@ -81,13 +80,19 @@ export function webSource(
     },
     byContent: {
       ...source,
-      findFile: (fileName) => findByContent(addressOf(fileName)),
+      findFile: async (fileName) => {
+        const name = addressOf(fileName);
+        const found = await findByContent(name);
+        const head = found && (await send("HEAD", name, (response) => response));
+        if (head && isEnough(head)) remember(name, found.version, head);
+        return found;
+      },
       notes: () =>
         [...validators]
           .filter(([, known]) => known.size > 1)
           .map(
             ([key, known]) =>
-              `${key.replace(/ sha256 \w+$/, "")}: the same content has different entity tags or times (${[...known].join(", ")}); make the servers behind the load balancer send the same`,
+              `${key.replace(/ sha256 \w+$/, "")}: the same content has different entity tags, times, or lengths (${[...known].join(", ")}); let all responses have the same`,
           ),
     },
   };
@@ -123,7 +128,9 @@ const validatorsOf = ({ headers }: Response) =>
     .join(" ")
     .trim();
 
-const hasValidator = ({ headers }: Response) => headers.has("ETag") || headers.has("Last-Modified");
+/** Whether the headers identify the content. */
+const isEnough = ({ status, headers }: Response) =>
+  status === 200 && (headers.has("ETag") || headers.has("Last-Modified"));
 
 /** The version of a file that its content identifies. */
 const toVersion = (sha256: string) => `sha256 ${sha256}`;
