@@ -50,13 +50,25 @@ function sampleFolderOf({ jobs }: Config): string | undefined {
 }
 
 function configOf(daysAgo: number, folder: string, config: Config): Config {
-  const { "personalization-import": personalization, "catalog-import": catalog } = config.jobs;
+  const {
+    "personalization-import": personalization,
+    "presentation-import": presentation,
+    "catalog-import": catalog,
+  } = config.jobs;
   const source = join(folder, "earlier");
   const broken = [join(folder, "broken", "missing-title.ndjson")];
   const jobs = {
     ...config.jobs,
-    ...(daysAgo > changedDaysAgo && {
-      "personalization-import": personalization?.map((options) => ({ ...options, source })),
+    // Nobody is still writing the sample's files.
+    ...(presentation && {
+      "presentation-import": presentation.map((options) => ({ ...options, settle_seconds: 0 })),
+    }),
+    ...(personalization && {
+      "personalization-import": personalization.map((options) => ({
+        ...options,
+        settle_seconds: 0,
+        ...(daysAgo > changedDaysAgo && { source }),
+      })),
     }),
     ...(daysAgo === brokenDaysAgo && catalog && { "catalog-import": { ...catalog, source: broken } }),
   };

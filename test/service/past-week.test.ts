@@ -4,12 +4,10 @@ import { join } from "node:path";
 import { Operator } from "../support/operator.ts";
 import { createStore, enginesOf, root, serve, temporaryFolder } from "../support/pds.ts";
 
-/** The sample brand, as in a new checkout whose files have settled. */
+/** The sample brand, as in a new checkout. */
 async function sampleFolder(): Promise<string> {
   const home = await temporaryFolder();
-  await cp(join(root, "sample"), join(home, "sample"), { recursive: true });
-  const settings = await Bun.file(join(root, "pds.toml")).text();
-  await Bun.write(join(home, "pds.toml"), settings.replace(/"sample\/p.*[^\]]$/gm, "$&\nsettle_seconds = 0"));
+  for (const name of ["sample", "pds.toml"]) await cp(join(root, name), join(home, name), { recursive: true });
   return home;
 }
 
