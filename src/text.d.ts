@@ -18,3 +18,9 @@ declare module "*.css" {
   const text: string;
   export default text;
 }
+
+/** Imported `with { type: "file" }`: its path. */
+declare module "moment-timezone/data/packed/latest.json" {
+  const path: string;
+  export default path;
+}

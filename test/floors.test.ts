@@ -33,6 +33,7 @@ const floors = [
     "size",
     "suggest",
     "terminal",
+    "time-zone",
   ],
   ["config", "log"],
   ["database", "platforms", "feed"],

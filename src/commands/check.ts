@@ -12,6 +12,7 @@ import { createPlatform } from "../platforms/index.ts";
 import { otherSchema } from "../program.ts";
 import { pooledOptions } from "../service/connections.ts";
 import { listJobs } from "../service/jobs.ts";
+import { timeZones } from "../time-zone.ts";
 import { openLog, type Values } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
 
@@ -25,7 +26,7 @@ interface Problem {
 }
 
 interface Check {
-  /** The checked part: "store", or the job and brand whose source it is. */
+  /** The checked part: "store", "time zones", or the job and brand whose source it is. */
   readonly checked: string;
   readonly at: string;
   /** Undefined if it is fine. */
@@ -40,7 +41,7 @@ export async function check(values: Values): Promise<boolean | number> {
   const config = readConfig(process.env);
   const log = await openLog(config);
   const jobs = listJobs(config, log, await createPlatform(config, log));
-  const checks = await Promise.all([...checkStores(config), ...jobs.map(checkSource)]);
+  const checks = await Promise.all([...checkStores(config), checkTimeZones(), ...jobs.map(checkSource)]);
   const { pauses, missing } = await readStored(config, jobs);
   const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));
   const unused = listSettingsWithoutEffect(config);
@@ -69,6 +70,11 @@ async function listWarnings({ reusePort }: Config): Promise<string[]> {
     : [
         "REUSE_PORT: a process that stops resets the connections that it has not accepted; set the sysctl net.ipv4.tcp_migrate_req to 1",
       ];
+}
+
+function checkTimeZones(): Check {
+  const { version, folder = "packaged" } = timeZones();
+  return { checked: "time zones", at: `${version} (${folder})`, problem: undefined };
 }
 
 /** With a pooler, the server is checked directly too. */

@@ -1,3 +1,5 @@
+import { findTimeZone, type TimeZone } from "../time-zone.ts";
+
 /** A recurring schedule. Instants are epoch milliseconds. */
 export interface Schedule {
   /** The cron expression. */
@@ -16,6 +18,8 @@ type LocalTime = number;
 
 const secondMs = 1000;
 const minuteMs = 60_000;
+/** Greater than any offset from UTC. */
+const maxOffsetMs = 24 * 60 * minuteMs;
 
 /**
  * Parses a cron expression: five fields (minute, hour, day, month, weekday), six with the second
@@ -28,26 +32,17 @@ const minuteMs = 60_000;
  */
 export function parseSchedule(expression: string, timeZone: string): Schedule {
   const nextLocal = parseExpression(expression);
-  const zone = toZone(timeZone);
-  const next = isForEveryHour(expression)
-    ? (after: number) => nextInElapsedTime(nextLocal, zone(after))
-    : (after: number) => nextTimeOfDay(nextLocal, zone(after));
+  const zone = findTimeZone(timeZone);
+  if (zone === undefined) {
+    throw new Error(`unknown time zone ${JSON.stringify(timeZone)}; expected a name such as America/New_York`);
+  }
+  const nextAfter = isForEveryHour(expression) ? nextInElapsedTime : nextTimeOfDay;
+  const next = (after: number) => nextAfter(nextLocal, zone, after);
   return { expression, timeZone, next, latest: (after, until) => latest(next, after, until) };
 }
 
-function toZone(timeZone: string): (instant: number) => Temporal.ZonedDateTime {
-  try {
-    const epoch = new Temporal.ZonedDateTime(0n, timeZone);
-    return (instant) => epoch.add({ milliseconds: instant });
-  } catch (cause) {
-    throw new Error(`unknown time zone ${JSON.stringify(timeZone)}; expected a name such as America/New_York`, {
-      cause,
-    });
-  }
-}
-
 /** @returns a function from a local time to the next local time that matches the expression */
-function parseExpression(expression: string): (after: LocalTime) => LocalTime {
+function parseExpression(expression: string): NextLocal {
   const [seconds, minutes] = splitExpression(expression);
   // In a time zone, the runtime moves skipped times by the gap, and runs only the first of several.
   const nextMinute = (after: number) => Bun.cron.parse(minutes, after, { tz: "UTC" })?.getTime();
@@ -87,42 +82,39 @@ function isForEveryHour(expression: string): boolean {
   return minutes.split(" ")[1] === "*" || minutes.toLowerCase() === "@hourly";
 }
 
-const toLocal = (time: Temporal.ZonedDateTime): LocalTime => time.epochMilliseconds + time.offsetNanoseconds / 1e6;
+type NextLocal = (after: LocalTime) => LocalTime;
 
 /** Returns the next instant whose local time matches, including repeated local times. */
-function nextInElapsedTime(nextLocal: (after: LocalTime) => LocalTime, after: Temporal.ZonedDateTime): number {
-  let time = after;
-  let local = toLocal(after);
+function nextInElapsedTime(nextLocal: NextLocal, zone: TimeZone, after: number): number {
+  let { offsetMs, until } = zone(after);
+  let local = after + offsetMs;
   for (;;) {
-    const next = nextLocal(local) - time.offsetNanoseconds / 1e6;
-    const change = time.getTimeZoneTransition("next");
-    if (change === null || next < change.epochMilliseconds) return next;
-    time = change;
+    const next = nextLocal(local) - offsetMs;
+    if (next < until) return next;
+    const change = until;
+    ({ offsetMs, until } = zone(change));
     // The instant of the change may match too.
-    local = toLocal(change) - 1;
+    local = change + offsetMs - 1;
   }
 }
 
 /** Returns the next instant for a matching time of day; each occurs once a day. */
-function nextTimeOfDay(nextLocal: (after: LocalTime) => LocalTime, after: Temporal.ZonedDateTime): number {
-  let local = toLocal(after);
+function nextTimeOfDay(nextLocal: NextLocal, zone: TimeZone, after: number): number {
+  let local = after + zone(after).offsetMs;
   for (;;) {
     local = nextLocal(local);
-    const next = toInstant(local, after.timeZoneId);
+    const next = toInstant(local, zone);
     // A repeated time that has occurred, or a skipped time before the change, is in the past.
-    if (next > after.epochMilliseconds) return next;
+    if (next > after) return next;
   }
 }
 
 /** Returns the first instant with a local time, or the clock change that skips it. */
-function toInstant(local: LocalTime, timeZone: string): number {
-  const time = new Temporal.ZonedDateTime(BigInt(local) * 1_000_000n, "UTC").toPlainDateTime();
-  const instant = time.toZonedDateTime(timeZone, { disambiguation: "compatible" });
-  if (toLocal(instant) === local) return instant.epochMilliseconds;
-  // `getTimeZoneTransition("previous")` excludes its own instant, and the change may be exactly
-  // there.
-  const change = instant.add({ milliseconds: 1 }).getTimeZoneTransition("previous");
-  return (change ?? instant).epochMilliseconds;
+function toInstant(local: LocalTime, zone: TimeZone): number {
+  for (let period = zone(local - maxOffsetMs); ; period = zone(period.until)) {
+    const instant = local - period.offsetMs;
+    if (instant < period.until) return Math.max(instant, period.from);
+  }
 }
 
 /** Searches by bisection, because a long period may have very many instants. */

@@ -190,9 +190,11 @@ describe("pds check", () => {
       checks.map(({ checked, problem }: { checked: string; problem: string | null }) => [checked, problem]),
     ).toEqual([
       ["store", null],
+      ["time zones", null],
       ["catalog-import of default", expect.stringContaining("/nonexistent.json")],
       ["personalization-import of default", null],
     ]);
+    expect(checks[1].at).toMatch(/^20\d\d[a-z] \(.+\)$/);
     expect(schedules).toEqual([
       {
         job: "personalization-import",

@@ -158,7 +158,7 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
 });
 
 // 2026-03-07 23:59 CST (03-08 04:59Z) is followed by 2026-03-08 01:00 CDT (05:00Z): that day has no
-// midnight. 2026-11-01 00:59 CDT (04:59Z) is followed by 00:00 CST (05:00Z): that day has two.
+// midnight. 2020-11-01 00:59 CDT (04:59Z) is followed by 00:00 CST (05:00Z): that day has two.
 describe("in America/Havana, where clocks change at midnight", () => {
   expectNext("America/Havana", [
     ["no midnight", "@daily", "2026-03-07T05:00Z", ["2026-03-08T05:00Z", "2026-03-09T04:00Z"]], // 01:00, 00:00 CDT
@@ -167,12 +167,12 @@ describe("in America/Havana, where clocks change at midnight", () => {
     // Midnight is Sunday's, although Saturday's clock ends there.
     ["the day before", "0 0 * * SAT", "2026-03-07T12:00Z", ["2026-03-14T04:00Z"]],
     ["every hour", "@hourly", "2026-03-08T03:00Z", ["2026-03-08T04:00Z", "2026-03-08T05:00Z", "2026-03-08T06:00Z"]],
-    ["two midnights", "@daily", "2026-10-31T12:00Z", ["2026-11-01T04:00Z", "2026-11-02T05:00Z"]], // 00:00 CDT, 00:00 CST
-    ["from between the two", "@midnight", "2026-11-01T04:30Z", ["2026-11-02T05:00Z"]],
-    ["that month", "@monthly", "2026-10-31T12:00Z", ["2026-11-01T04:00Z", "2026-12-01T05:00Z"]],
-    ["after both midnights", "30 0 * * *", "2026-10-31T12:00Z", ["2026-11-01T04:30Z", "2026-11-02T05:30Z"]],
-    ["the second before", "59 59 23 * * *", "2026-10-31T12:00Z", ["2026-11-01T03:59:59Z", "2026-11-02T04:59:59Z"]],
-    ["every hour", "@hourly", "2026-11-01T03:00Z", ["2026-11-01T04:00Z", "2026-11-01T05:00Z", "2026-11-01T06:00Z"]],
+    ["two midnights", "@daily", "2020-10-31T12:00Z", ["2020-11-01T04:00Z", "2020-11-02T05:00Z"]], // 00:00 CDT, 00:00 CST
+    ["from between the two", "@midnight", "2020-11-01T04:30Z", ["2020-11-02T05:00Z"]],
+    ["that month", "@monthly", "2020-10-31T12:00Z", ["2020-11-01T04:00Z", "2020-12-01T05:00Z"]],
+    ["after both midnights", "30 0 * * *", "2020-10-31T12:00Z", ["2020-11-01T04:30Z", "2020-11-02T05:30Z"]],
+    ["the second before", "59 59 23 * * *", "2020-10-31T12:00Z", ["2020-11-01T03:59:59Z", "2020-11-02T04:59:59Z"]],
+    ["every hour", "@hourly", "2020-11-01T03:00Z", ["2020-11-01T04:00Z", "2020-11-01T05:00Z", "2020-11-01T06:00Z"]],
   ]);
 });
 
@@ -191,6 +191,20 @@ describe("in Asia/Beirut, where clocks change at the end of a day", () => {
     ["within that hour", "30 23 * * *", "2026-10-24T12:00Z", ["2026-10-24T20:30Z", "2026-10-25T21:30Z"]],
     ["where it begins", "0 23 * * *", "2026-10-24T12:00Z", ["2026-10-24T20:00Z", "2026-10-25T21:00Z"]],
     ["every hour", "0 * * * *", "2026-10-24T19:00Z", ["2026-10-24T20:00Z", "2026-10-24T21:00Z", "2026-10-24T22:00Z"]],
+  ]);
+});
+
+// It has stayed at UTC-7 since the summer of 2026.
+describe("in America/Vancouver, which decided in 2026", () => {
+  expectNext("America/Vancouver", [
+    ["before", "0 6 * * *", "2025-11-20T00:00Z", ["2025-11-20T14:00Z"]],
+    ["after", "0 6 * * *", "2026-11-20T00:00Z", ["2026-11-20T13:00Z", "2026-11-21T13:00Z"]],
+    [
+      "every hour of a night without a change",
+      "0 * 1 11 *",
+      "2026-11-01T08:30Z",
+      ["2026-11-01T09:00Z", "2026-11-01T10:00Z"],
+    ],
   ]);
 });
 
@@ -232,7 +246,7 @@ const changes = [
   { timeZone: "Australia/Lord_Howe", at: instant("2026-04-04T15:00Z") },
   { timeZone: "Australia/Lord_Howe", at: instant("2026-10-03T15:30Z") },
   { timeZone: "America/Havana", at: instant("2026-03-08T05:00Z") },
-  { timeZone: "America/Havana", at: instant("2026-11-01T05:00Z") },
+  { timeZone: "America/Havana", at: instant("2020-11-01T05:00Z") },
   { timeZone: "Antarctica/Troll", at: instant("2026-03-29T01:00Z") },
   { timeZone: "Antarctica/Troll", at: instant("2026-10-25T01:00Z") },
   { timeZone: "Pacific/Apia", at: instant("2011-12-30T10:00Z") },

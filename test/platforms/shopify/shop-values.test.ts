@@ -6,9 +6,10 @@ import { createPlatform } from "../../../src/platforms/index.ts";
 import type { Platform, PlatformProduct, UnusableProduct } from "../../../src/platforms/platform.ts";
 import { environmentOf, startPlatform } from "../../support/platform.ts";
 
-const standIn = startPlatform({ products: 2, variants: 2, specials: ["nulls"], shop: { weightUnit: "KILOGRAMS" } });
+const shop = { weightUnit: "KILOGRAMS", ianaTimezone: "America/Vancouver" } as const;
+const standIn = startPlatform({ products: 2, variants: 2, specials: ["nulls"], shop });
 const [giftCard = "", plate = ""] = standIn.catalog.ids(0, 2);
-standIn.catalog.touch(giftCard, { product: { isGiftCard: true } });
+standIn.catalog.touch(giftCard, { product: { isGiftCard: true, publishedAt: "2026-11-20T20:00:00Z" } });
 standIn.catalog.touch(plate, {
   inventoryItems: {
     1: { measurement: { weight: null } },
@@ -50,13 +51,18 @@ const ways: [string, () => Promise<Product[]>][] = [
   ],
 ];
 
-test.each(ways)("products that are read %s have the shop's unit of weight, and gift cards", async (_, read) => {
-  const products = new Map((await read()).map((product) => [`${product.id}`, product]));
-  const valuesOf = (id: string, field: "fulfillment_service" | "weight_unit" | "grams") =>
-    products.get(id)?.variants.map((variant) => variant[field]);
-  expect(valuesOf(giftCard, "fulfillment_service")).toEqual(["gift_card", "gift_card"]);
-  expect(valuesOf(plate, "fulfillment_service")).toEqual(["manual", "manual"]);
-  expect(valuesOf(plate, "weight_unit")).toEqual(["kg", "lb"]);
-  expect(valuesOf(plate, "grams")).toEqual([0, 454]);
-  expect(valuesOf(standIn.catalog.idOfSpecial("nulls"), "weight_unit")).toEqual(["kg", "kg", "kg"]);
-});
+test.each(ways)(
+  "products that are read %s have the shop's unit of weight and time zone, and gift cards",
+  async (_, read) => {
+    const products = new Map((await read()).map((product) => [`${product.id}`, product]));
+    const valuesOf = (id: string, field: "fulfillment_service" | "weight_unit" | "grams") =>
+      products.get(id)?.variants.map((variant) => variant[field]);
+    expect(valuesOf(giftCard, "fulfillment_service")).toEqual(["gift_card", "gift_card"]);
+    expect(valuesOf(plate, "fulfillment_service")).toEqual(["manual", "manual"]);
+    expect(valuesOf(plate, "weight_unit")).toEqual(["kg", "lb"]);
+    // British Columbia has not set its clocks back in 2026.
+    expect(products.get(giftCard)?.published_at).toBe("2026-11-20T13:00:00-07:00");
+    expect(valuesOf(plate, "grams")).toEqual([0, 454]);
+    expect(valuesOf(standIn.catalog.idOfSpecial("nulls"), "weight_unit")).toEqual(["kg", "kg", "kg"]);
+  },
+);

@@ -1,0 +1,219 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import packaged from "moment-timezone/data/packed/latest.json" with { type: "file" };
+
+/** A time with one UTC offset. Instants are epoch milliseconds; `until` is exclusive. */
+export interface Period {
+  readonly from: number;
+  readonly until: number;
+  readonly offsetMs: number;
+}
+
+/** Returns the period of an instant. */
+export type TimeZone = (instant: number) => Period;
+
+/** A release of the IANA time zone database. */
+export interface TimeZones {
+  /** Such as `2026b`. */
+  readonly version: string;
+  /** Undefined for the packaged release. */
+  readonly folder: string | undefined;
+  /** @returns undefined if the zone is unknown */
+  find(name: string): TimeZone | undefined;
+}
+
+interface Change {
+  readonly at: number;
+  readonly offsetMs: number;
+}
+
+let newest: TimeZones | undefined;
+
+/**
+ * The release of the system, or the packaged one, whichever is newer. The runtime's own is older
+ * than both, and does not say which it is.
+ */
+export function timeZones(): TimeZones {
+  newest ??= openTimeZones("/usr/share/zoneinfo");
+  return newest;
+}
+
+/**
+ * Finds a time zone, or an offset such as `+02:00`. For UTC and for offsets, no release is read.
+ * @returns undefined if it is unknown
+ */
+export function findTimeZone(name: string): TimeZone | undefined {
+  if (!/^([+-]|utc$)/i.test(name)) return timeZones().find(name);
+  try {
+    const { offsetNanoseconds } = new Temporal.ZonedDateTime(0n, name);
+    return toTimeZone([{ at: 0, offsetMs: offsetNanoseconds / 1e6 }]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param folder has compiled zones, or does not exist */
+export function openTimeZones(folder: string): TimeZones {
+  const release: Packaged = JSON.parse(readFileSync(packaged, "utf8"));
+  const zones = new Map(release.zones.map((zone) => [zone.slice(0, zone.indexOf("|")), zone]));
+  const links = new Map(release.links.map((link) => link.split("|").toReversed() as [string, string]));
+  const spellings = new Map([...zones.keys(), ...links.keys()].map((name) => [name.toLowerCase(), name]));
+  const version = readVersion(folder);
+  const isNewer = version > release.version;
+  const read = (name: string) => {
+    const zone = zones.get(links.get(name) ?? name);
+    return (isNewer ? readCompiled(folder, name) : undefined) ?? (zone === undefined ? undefined : unpack(zone));
+  };
+  const found = new Map<string, TimeZone | undefined>();
+  return {
+    version: isNewer ? version : release.version,
+    folder: isNewer ? folder : undefined,
+    find(given) {
+      const name = spellings.get(given.toLowerCase()) ?? given;
+      if (!found.has(name)) {
+        const changes = read(name);
+        found.set(name, changes && toTimeZone(changes));
+      }
+      return found.get(name);
+    },
+  };
+}
+
+function toTimeZone(changes: readonly Change[]): TimeZone {
+  // Some changes are of the zone's abbreviation only.
+  const offsets = changes.filter(({ offsetMs }, index) => offsetMs !== changes[index - 1]?.offsetMs);
+  const periods = offsets.map(({ at, offsetMs }, index) => ({
+    from: index === 0 ? Number.NEGATIVE_INFINITY : at,
+    until: offsets[index + 1]?.at ?? Number.POSITIVE_INFINITY,
+    offsetMs,
+  }));
+  return (instant) => {
+    let [low, high] = [0, periods.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((periods[middle] as Period).from <= instant) low = middle;
+      else high = middle - 1;
+    }
+    return periods[low] as Period;
+  };
+}
+
+/**
+ * The packaged release, until 2499. A zone: its name, abbreviations, offsets, the index of each
+ * period's offset, the length of each period, and population. A link: a zone, and its other name.
+ */
+interface Packaged {
+  readonly version: string;
+  readonly zones: readonly string[];
+  readonly links: readonly string[];
+}
+
+const minuteMs = 60_000;
+
+function unpack(zone: string): Change[] {
+  const [, , offsets = "", indexes = "", lengths = ""] = zone.split("|");
+  // Minutes to the west, and minutes.
+  const offsetsMs = offsets.split(" ").map((offset) => -Math.round(fromBase60(offset) * minuteMs));
+  const starts = [0, ...lengths.split(" ").map(fromBase60)];
+  let minutes = 0;
+  return [...indexes].map((index, period) => {
+    minutes += starts[period] ?? 0;
+    return { at: Math.round(minutes * minuteMs), offsetMs: offsetsMs[fromBase60(index)] ?? 0 };
+  });
+}
+
+const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX";
+
+function fromBase60(text: string): number {
+  const [whole = "", fraction = ""] = text.replace("-", "").split(".");
+  const value = [...whole, ...fraction].reduce((sum, digit) => sum * 60 + digits.indexOf(digit), 0);
+  return ((text.startsWith("-") ? -1 : 1) * value) / 60 ** fraction.length;
+}
+
+/** @returns an empty text if the folder does not say which release it has */
+function readVersion(folder: string): string {
+  // The latter is macOS's.
+  for (const name of ["tzdata.zi", "+VERSION"]) {
+    try {
+      const [firstLine = ""] = readFileSync(join(folder, name), "latin1").split("\n", 1);
+      const version = /\b\d{4}[a-z]+\b/.exec(firstLine)?.[0];
+      if (version !== undefined) return version;
+    } catch {}
+  }
+  return "";
+}
+
+/** Reads a zone as RFC 9636 describes its file. @returns undefined if there is none */
+function readCompiled(folder: string, name: string): Change[] | undefined {
+  // Names in lower case are not of zones, but of copies that count leap seconds.
+  if (!/^[A-Z][\w+/-]*$/.test(name)) return undefined;
+  let file: Buffer;
+  try {
+    file = readFileSync(join(folder, name));
+  } catch {
+    return undefined;
+  }
+  if (file.toString("latin1", 0, 4) !== "TZif") return undefined;
+  const readHeader = (at: number) => {
+    const [ut = 0, standard = 0, leaps = 0, times = 0, types = 0, characters = 0] = new Array(6)
+      .fill(0)
+      .map((_, index) => file.readUInt32BE(at + 20 + index * 4));
+    return { times, types, rest: (wordBytes: number) => characters + leaps * (wordBytes + 4) + standard + ut };
+  };
+  const headerBytes = 44;
+  const typeBytes = 6;
+  // The first block has the times within 32 bits, which the second one has, too.
+  const first = readHeader(0);
+  const second = headerBytes + first.times * 5 + first.types * typeBytes + first.rest(4);
+  const { times, types, rest } = readHeader(second);
+  const timesAt = second + headerBytes;
+  const typesAt = timesAt + times * 9;
+  const toOffsetMs = (type: number) => file.readInt32BE(typesAt + type * typeBytes) * 1000;
+  const changes = Array.from({ length: times }, (_, index) => ({
+    at: Number(file.readBigInt64BE(timesAt + index * 8)) * 1000,
+    offsetMs: toOffsetMs(file.readUInt8(timesAt + times * 8 + index)),
+  }));
+  const footer = file.toString("latin1", typesAt + types * typeBytes + rest(8)).trim();
+  const lastAt = changes.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+  return [{ at: Number.NEGATIVE_INFINITY, offsetMs: toOffsetMs(0) }, ...changes, ...readRule(footer, lastAt)];
+}
+
+/** The changes until 2499 that follow from a rule of POSIX, such as `EST5EDT,M3.2.0,M11.1.0`. */
+function readRule(text: string, after: number): Change[] {
+  const name = "(?:<[^>]+>|[A-Za-z]+)";
+  const rule = new RegExp(`^${name}([^<A-Za-z]+)${name}([^,]*),([^,/]+)/?([^,]*),([^,/]+)/?(.*)$`);
+  const [, standard, summer, start = "", startTime, end = "", endTime] = rule.exec(text) ?? [];
+  // Without summer time, the last change stays.
+  if (standard === undefined) return [];
+  const standardMs = -toMs(standard);
+  const summerMs = summer ? -toMs(summer) : standardMs + 60 * minuteMs;
+  const changes: Change[] = [];
+  for (let year = new Date(Math.max(after, 0)).getUTCFullYear(); year < 2500; year++) {
+    changes.push(
+      { at: toDay(start, year) + toMs(startTime || "2") - standardMs, offsetMs: summerMs },
+      { at: toDay(end, year) + toMs(endTime || "2") - summerMs, offsetMs: standardMs },
+    );
+  }
+  return changes.filter(({ at }) => at > after).sort((a, b) => a.at - b.at);
+}
+
+/** Converts hours, which may have a sign, minutes, and seconds. */
+function toMs(text: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = text.replace(/[+-]/, "").split(":").map(Number);
+  return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes + seconds / 60) * minuteMs;
+}
+
+/** The beginning of a day of a rule, as if local times were UTC. */
+function toDay(text: string, year: number): number {
+  const [first = 0, week = 0, weekday = 0] = text.replace(/[JM]/, "").split(".").map(Number);
+  if (text.startsWith("J")) {
+    // Days of a year without a leap day, from 1.
+    const day = new Date(Date.UTC(1970, 0, first));
+    return Date.UTC(year, day.getUTCMonth(), day.getUTCDate());
+  }
+  if (!text.startsWith("M")) return Date.UTC(year, 0, first + 1);
+  const firstWeekday = new Date(Date.UTC(year, first - 1, 1)).getUTCDay();
+  const day = 1 + ((weekday - firstWeekday + 7) % 7) + (week - 1) * 7;
+  // Week 5 is the last one of the month.
+  return Date.UTC(year, first - 1, day > new Date(Date.UTC(year, first, 0)).getUTCDate() ? day - 7 : day);
+}
