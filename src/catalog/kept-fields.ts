@@ -2,15 +2,22 @@ import type { Queryable } from "../database/database.ts";
 import { listDocuments } from "../database/product.ts";
 import type { Reporter } from "../jobs/work.ts";
 import { parseJson } from "../json.ts";
-import type { Id, Product } from "../model/product.ts";
-import type { CatalogPage, KeptFields, Platform, PlatformProduct, UnusableProduct } from "../platforms/platform.ts";
+import { addressOf, type Id, type Image, type Product } from "../model/product.ts";
+import type {
+  CatalogPage,
+  KeptFields,
+  Platform,
+  PlatformProduct,
+  UnnamedImage,
+  UnusableProduct,
+} from "../platforms/platform.ts";
 
 type Read = PlatformProduct | UnusableProduct;
 
 /**
- * A platform whose products have the stored values of the fields, and the stored images, that could
- * not be read.
- * @param reporter notes which these are
+ * A platform whose products have the stored values of the fields that could not be read, and the
+ * stored identifiers of images.
+ * @param reporter notes which fields these are, and which images are unknown
  */
 export function keepStoredFields(platform: Platform, database: Queryable, reporter?: Reporter): Platform {
   let isNoted = false;
@@ -19,19 +26,20 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
     const kept = incomplete.find((read) => read.kept !== undefined)?.kept;
     if (kept !== undefined && !isNoted) reporter?.note(describe(kept));
     isNoted ||= kept !== undefined;
-    for (const { product, unusableImage } of incomplete) {
-      if (unusableImage === undefined) continue;
-      const note = `product ${product.id}: the image ${unusableImage} cannot be converted; the stored images are kept`;
-      reporter?.noteEach("products whose images cannot be converted", `warning: ${note}`);
-    }
     const ids = incomplete.map(({ product }) => BigInt(product.id));
     const stored = await listDocuments(database, ids);
     return products.map((read) => {
-      const document = isIncomplete(read) ? stored.get(`${read.product.id}`) : undefined;
-      if (document === undefined || !isIncomplete(read)) return read;
-      const before = parseJson(document) as Product;
-      const product = withStored(read.product, before, read.kept ?? []);
-      return { ...read, product: read.unusableImage === undefined ? product : withStoredImages(product, before) };
+      if (!isIncomplete(read)) return read;
+      const document = stored.get(`${read.product.id}`);
+      const before = document === undefined ? undefined : (parseJson(document) as Product);
+      const product = before === undefined ? read.product : withStored(read.product, before, read.kept ?? []);
+      if (read.unnamedImages === undefined) return { ...read, product };
+      const named = nameImages(product, before, read.unnamedImages);
+      if (named.unknown !== undefined) {
+        const note = `product ${product.id}: the image ${named.unknown} cannot be converted; ${named.remedy}`;
+        reporter?.noteEach("products whose images cannot be converted", `warning: ${note}`);
+      }
+      return { ...read, product: named.product };
     });
   };
   return {
@@ -67,7 +75,7 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
 }
 
 const isIncomplete = (read: Read): read is PlatformProduct =>
-  "product" in read && (read.kept !== undefined || read.unusableImage !== undefined);
+  "product" in read && (read.kept !== undefined || read.unnamedImages !== undefined);
 
 function describe(kept: readonly KeptFields[]): string {
   const fields = kept.flatMap(({ of, fields }) => fields.map((field) => (of === "product" ? field : `${of}.${field}`)));
@@ -102,6 +110,56 @@ function withStored(product: Product, stored: Product, kept: readonly KeptFields
   return {
     ...merge(withMetafields, stored, fieldsOf("product")),
     variants: mergeAll(withMetafields.variants, stored.variants, "variant"),
+  };
+}
+
+interface NamedImages {
+  readonly product: Product;
+  /** The platform's name of an image that no stored one is. */
+  readonly unknown?: string;
+  readonly remedy?: string;
+}
+
+/** The product with the images that a stored version has, too, under their stored identifiers. */
+function nameImages(product: Product, stored: Product | undefined, unnamed: readonly UnnamedImage[]): NamedImages {
+  const used = new Set(product.images.map(({ id }) => `${id}`));
+  const unused = (stored?.images ?? []).filter(({ id }) => !used.has(`${id}`));
+  const take = (image: UnnamedImage["image"], isSame: (old: Image, image: Omit<Image, "id">) => boolean) => {
+    const index = image === undefined ? -1 : unused.findIndex((old) => isSame(old, image as Image));
+    return index < 0 ? undefined : unused.splice(index, 1)[0];
+  };
+  const atAddress = unnamed.map(({ image }) => take(image, (old, { src }) => addressOf(old.src) === addressOf(src)));
+  // An edited image has another address. A new one in its place has another time.
+  const isEdited = (old: Image, { position, created_at }: Omit<Image, "id">) =>
+    old.position === position && old.created_at === created_at;
+  const known = unnamed.map(({ image }, index) => atAddress[index] ?? take(image, isEdited));
+  const unknown = unnamed.find((_, index) => known[index] === undefined);
+  if (stored !== undefined && unknown !== undefined && (unused.length > 0 || unknown.image === undefined)) {
+    // It may be one of those that nothing is known of.
+    return { product: withStoredImages(product, stored), unknown: unknown.name, remedy: "the stored images are kept" };
+  }
+  const images = [...product.images];
+  let leftOut = 0;
+  for (const [index, { image }] of unnamed.entries()) {
+    const old = known[index];
+    if (image === undefined || old === undefined) leftOut++;
+    else {
+      const named = { id: old.id, ...image, admin_graphql_api_id: old.admin_graphql_api_id };
+      images.splice(image.position - 1 - leftOut, 0, named);
+    }
+  }
+  const imageOf = new Map(images.flatMap(({ id, variant_ids }) => variant_ids.map((variant) => [`${variant}`, id])));
+  const named = {
+    ...product,
+    images: images.map((image, index) => ({ ...image, position: index + 1 })),
+    variants: product.variants.map((variant) => ({
+      ...variant,
+      image_id: variant.image_id ?? imageOf.get(`${variant.id}`) ?? null,
+    })),
+  };
+  return {
+    product: { ...named, image: named.images[0] ?? null },
+    ...(unknown !== undefined && { unknown: unknown.name, remedy: "it is left out" }),
   };
 }
 

@@ -49,6 +49,12 @@ export function toMoney(amount: string): string | undefined {
   return whole === undefined ? undefined : `${whole}.${places.padEnd(2, "0")}`;
 }
 
+/** Host and path of an image, without the version in the query, which differs between responses. */
+export function addressOf(url: string): string {
+  const query = url.indexOf("?");
+  return url.slice(url.indexOf("//"), query < 0 ? undefined : query);
+}
+
 /**
  * When a product becomes visible to shoppers: at its publication if it is active or unlisted.
  * @returns ISO 8601 in UTC with milliseconds; null for never

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import type { Id, Product } from "../model/product.ts";
+import type { Id, Image, Product } from "../model/product.ts";
 
 /**
  * One shop on a commerce platform. The catalog knows a platform only through this interface, and
@@ -142,8 +142,15 @@ export interface PlatformProduct {
   readonly isSettled: boolean;
   /** Fields that the platform did not let us read: their last stored values are kept. */
   readonly kept?: readonly KeptFields[];
-  /** An image whose identifier cannot be converted: the stored images are kept. */
-  readonly unusableImage?: string;
+  /** Images whose identifiers cannot be converted, in order: the stored images tell which they are. */
+  readonly unnamedImages?: readonly UnnamedImage[];
+}
+
+export interface UnnamedImage {
+  /** For reports. */
+  readonly name: string;
+  /** With its position among all images; absent if only a variant names it. */
+  readonly image?: Omit<Image, "id" | "admin_graphql_api_id">;
 }
 
 /** Fields of a product in the contract's shape, or of each of its parts of one kind. */

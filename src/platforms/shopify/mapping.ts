@@ -1,4 +1,5 @@
 import {
+  addressOf,
   type Id,
   type Image,
   type Metafield,
@@ -9,7 +10,7 @@ import {
   toMoney,
   type Variant,
 } from "../../model/product.ts";
-import type { PlatformProduct, UnusableProduct } from "../platform.ts";
+import type { PlatformProduct, UnnamedImage, UnusableProduct } from "../platform.ts";
 import type { DocumentSet } from "./documents.ts";
 import { localTimeFormatter } from "./local-time.ts";
 import type {
@@ -48,13 +49,12 @@ export function convert(
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
-    const images = [...product.images, ...product.variants.flatMap(({ image }) => image ?? [])];
-    const unusable = images.find((image) => toImageId(image.id) === null);
+    const unnamedImages: UnnamedImage[] = [];
     return {
-      product: toProduct(chosen, shop),
+      product: toProduct(chosen, shop, unnamedImages),
       updatedAt: product.updatedAt,
       ...(kept.length > 0 && { kept }),
-      ...(unusable !== undefined && { unusableImage: unusable.id ?? "without an ID" }),
+      ...(unnamedImages.length > 0 && { unnamedImages }),
     };
   } catch (error) {
     return { id: BigInt(product.legacyResourceId), unusable: `cannot be converted: ${(error as Error).message}` };
@@ -64,14 +64,17 @@ export function convert(
 /**
  * Converts a Shopify product to the contract's product. Optional fields that were not read get
  * defaults, for products that have no stored values yet.
+ * @param unnamed gets the images that are left out, because a response must not contain a wrong
+ *   identifier
  * @throws Error when a required value is missing, or not one that the contract can express
  */
-export function toProduct(product: CompleteProduct, shop: ShopUnits): Product {
+export function toProduct(product: CompleteProduct, shop: ShopUnits, unnamed: UnnamedImage[] = []): Product {
   const { toLocal } = shop;
   const id = toId(product.legacyResourceId);
   const options = product.options.toSorted(byPosition);
-  const variants = product.variants.toSorted(byPosition).map((variant) => toVariant(variant, product, options, shop));
-  const images = toImages(product, id, variants, toLocal);
+  const sorted = { ...product, variants: product.variants.toSorted(byPosition) };
+  const variants = sorted.variants.map((variant) => toVariant(variant, product, options, shop));
+  const images = toImages(sorted, id, toLocal, unnamed);
   const publishedAt = publicationTime(product);
   return {
     id,
@@ -143,29 +146,34 @@ function toImageId(gid: string | null | undefined): Id | null {
   return parseProductId(digits) === undefined ? null : toId(digits);
 }
 
-/** Images without an identifier are left out, because a response must not contain a wrong one. */
-function toImages(product: CompleteProduct, productId: Id, variants: readonly Variant[], toLocal: ToLocal): Image[] {
-  const variantsOf = Map.groupBy(variants, (variant) => variant.image_id);
+function toImages(product: CompleteProduct, productId: Id, toLocal: ToLocal, unnamed: UnnamedImage[]): Image[] {
+  const variantsOf = Map.groupBy(product.variants, ({ image }) => image?.id ?? "");
   const media = mediaOf(product.images, product.media);
   const images: Image[] = [];
-  for (const [index, image] of product.images.entries()) {
-    const id = toImageId(image.id);
-    if (id === null) continue;
+  for (const [index, { id: gid, ...read }] of product.images.entries()) {
     const { createdAt, updatedAt } = media[index] ?? product;
-    images.push({
-      id,
+    const image = {
       product_id: productId,
-      position: images.length + 1,
+      position: index + 1,
       // Shopify reports no size until an image is processed, and the contract has no null here.
-      width: image.width ?? 0,
-      height: image.height ?? 0,
-      src: image.url,
+      width: read.width ?? 0,
+      height: read.height ?? 0,
+      src: read.url,
       created_at: toLocal(createdAt),
       updated_at: toLocal(updatedAt),
-      variant_ids: variantsOf.get(id)?.map((variant) => variant.id) ?? [],
-      alt: image.altText ?? null,
-      admin_graphql_api_id: `${imageGid}${id}`,
-    });
+      variant_ids: (gid ? variantsOf.get(gid) : undefined)?.map((variant) => toId(variant.legacyResourceId)) ?? [],
+      alt: read.altText ?? null,
+    };
+    const id = toImageId(gid);
+    if (id === null) unnamed.push({ name: gid ?? "without an ID", image });
+    else images.push({ id, ...image, position: images.length + 1, admin_graphql_api_id: `${imageGid}${id}` });
+  }
+  const listed = new Set(product.images.map(({ id }) => id ?? ""));
+  for (const { image } of product.variants) {
+    const name = image?.id ?? "";
+    if (image && toImageId(name) === null && (name === "" || !listed.has(name))) {
+      unnamed.push({ name: name || "without an ID" });
+    }
   }
   return images;
 }
@@ -187,12 +195,6 @@ function mediaOf(images: readonly ShopifyImage[], media: readonly ShopifyMedia[]
   const taken = new Set(joined);
   const remaining = candidates.filter((medium) => !taken.has(medium)).values();
   return joined.map((medium) => medium ?? remaining.next().value);
-}
-
-/** Host and path, without the version in the query, which differs between responses. */
-function addressOf(url: string): string {
-  const query = url.indexOf("?");
-  return url.slice(url.indexOf("//"), query < 0 ? undefined : query);
 }
 
 function toOption({ id, name, position, values }: ShopifyOption, productId: Id): Option {
