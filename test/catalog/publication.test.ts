@@ -61,6 +61,22 @@ for (const engine of enginesOf("sqlite")) {
       const page = await (await fetch(`${service.adminUrl}/products`)).text();
       expect(page).toContain("3 of them are hidden");
 
+      // A release is stored ahead of its time, and was stored before with another one.
+      const unfiltered = await start({ VISIBLE: "all" });
+      for (const [way, job, day] of [
+        ["in bulk", "catalog-reconcile", "2199-01-01"],
+        ["page by page", "catalog-reconcile", "2199-01-02"],
+        ["one by one", "catalog-sync", "2199-01-03"],
+      ] as const) {
+        const release = `${day}T12:00:00Z`;
+        catalog.touch(both, { product: { onPointOfSale: release } });
+        if (way === "page by page") platform.faults.add({ kind: "bulkFailed", count: 4 });
+        expect((await importHere(["run", job], environment)).code).toBe(0);
+        expect([way, ...(await statuses(service))]).toEqual([way, 404, 200, 404, 404]);
+        const { product } = (await (await unfiltered.get(`/api/v1/products/${both}`)).json()) as Found;
+        expect([way, product?.published_at]).toEqual([way, `${day}T07:00:00-05:00`]);
+      }
+
       const { code } = await importHere(["run", "catalog-reconcile"], { ...environment, PUBLICATION: "" });
       expect(code).toBe(0);
       expect(await statuses(await start({ PUBLICATION: "" }))).toEqual([200, 404, 404, 200]);

@@ -18,6 +18,7 @@ export type DocumentSet = ReturnType<typeof createDocuments> & {
   readonly kept: readonly KeptFields[];
   /** The namespaces of the metafields to keep; empty for all. */
   readonly namespaces: readonly string[];
+  readonly publication: string;
 };
 
 /** The parts of products that the settings select. */
@@ -71,6 +72,7 @@ export class Documents {
   #create(): DocumentSet {
     const refused = new Set(this.#refused.keys());
     const kept = [...refused].map((field) => optionalFields[field]);
-    return { ...createDocuments({ ...this.#choice, refused }), kept, namespaces: this.#choice.namespaces ?? [] };
+    const { publication = "", namespaces = [] } = this.#choice;
+    return { ...createDocuments({ publication, namespaces, refused }), kept, publication, namespaces };
   }
 }

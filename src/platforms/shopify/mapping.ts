@@ -24,34 +24,40 @@ import type {
 
 type ToLocal = (utc: string) => string;
 
-/** How a shop writes times, and weights that it does not have. */
+/** How a shop writes times, and weights that it does not have, and when it did. */
 export interface ShopUnits {
   /** Converts a timestamp to the shop's time zone. */
   readonly toLocal: ToLocal;
   /** As Shopify spells it. */
   readonly weightUnit: string;
+  /** When its products were requested, or before, by its clock: milliseconds since 1970. */
+  readonly readAtMs: number;
 }
 
 /** @throws Error when the zone is unknown */
-export const unitsOf = (timeZone: string, weightUnit: string): ShopUnits => ({
+export const unitsOf = (timeZone: string, weightUnit: string, readAtMs: number): ShopUnits => ({
   toLocal: localTimeFormatter(timeZone),
   weightUnit,
+  readAtMs,
 });
+
+const nothingChosen = { kept: [], namespaces: [], publication: "" };
 
 /**
  * Converts a product, unless it cannot be expressed in the contract's shape.
- * @param options fields that were not read, and the namespaces of the metafields to keep
+ * @param options fields that were not read, the namespaces of the metafields to keep, and where
+ *   products are to be published
  */
 export function convert(
   product: CompleteProduct,
   shop: ShopUnits,
-  { kept, namespaces }: Pick<DocumentSet, "kept" | "namespaces"> = { kept: [], namespaces: [] },
+  { kept, namespaces, publication }: Pick<DocumentSet, "kept" | "namespaces" | "publication"> = nothingChosen,
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
     const unnamedImages: UnnamedImage[] = [];
     return {
-      product: toProduct(chosen, shop, unnamedImages),
+      product: toProduct(chosen, shop, publication, unnamedImages),
       updatedAt: product.updatedAt,
       ...(kept.length > 0 && { kept }),
       ...(unnamedImages.length > 0 && { unnamedImages }),
@@ -68,14 +74,19 @@ export function convert(
  *   identifier
  * @throws Error when a required value is missing, or not one that the contract can express
  */
-export function toProduct(product: CompleteProduct, shop: ShopUnits, unnamed: UnnamedImage[] = []): Product {
+export function toProduct(
+  product: CompleteProduct,
+  shop: ShopUnits,
+  publication = "",
+  unnamed: UnnamedImage[] = [],
+): Product {
   const { toLocal } = shop;
   const id = toId(product.legacyResourceId);
   const options = product.options.toSorted(byPosition);
   const sorted = { ...product, variants: product.variants.toSorted(byPosition) };
   const variants = sorted.variants.map((variant) => toVariant(variant, product, options, shop));
   const images = toImages(sorted, id, toLocal, unnamed);
-  const publishedAt = publicationTime(product);
+  const publishedAt = publicationTime(product, publication, shop.readAtMs);
   return {
     id,
     title: required(product.title, "title"),
@@ -106,13 +117,17 @@ function onlyNamespaces(product: CompleteProduct, namespaces: readonly string[])
   return { ...product, metafields: choose(product.metafields), variants };
 }
 
-/**
- * When a product was published where the settings say. Only the online store has a date: for
- * another publication it is the product's earliest.
- */
-function publicationTime({ publishedOnPublication, publishedAt, createdAt }: CompleteProduct): string | null {
+/** When a product was or will be published where the settings say; null for never. */
+function publicationTime(
+  { publishedOnPublication, resourcePublications, publishedAt, createdAt }: CompleteProduct,
+  wanted: string,
+  readAtMs: number,
+): string | null {
   if (publishedOnPublication === undefined) return publishedAt;
-  return publishedOnPublication ? createdAt : null;
+  const date = resourcePublications?.nodes.find(({ publication }) => publication.id === wanted)?.publishDate;
+  // Of many publications, some are not read. A past date of an unpublished product means nothing.
+  if (publishedOnPublication) return date ?? createdAt;
+  return date !== undefined && Date.parse(date) > readAtMs ? date : null;
 }
 
 /** The schema excludes null here; without this check, it would reach readers. */

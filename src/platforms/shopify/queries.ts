@@ -43,6 +43,11 @@ export interface ShopifyMedia {
   readonly image?: { readonly url: string } | null;
 }
 
+export interface ShopifyPublication {
+  readonly publishDate: string;
+  readonly publication: { readonly id: string };
+}
+
 export interface ShopifyVariant {
   readonly id: string;
   readonly legacyResourceId: string;
@@ -87,6 +92,8 @@ export interface ShopifyProductCore {
   readonly publishedAt: string | null;
   /** Whether it is published where the settings say; absent when that is the online store. */
   readonly publishedOnPublication?: boolean;
+  /** Where it is published or will be; with `publishedOnPublication`. */
+  readonly resourcePublications?: { readonly nodes: readonly ShopifyPublication[] };
   readonly productType?: string;
   readonly status: string;
   readonly tags?: readonly string[];
@@ -138,6 +145,8 @@ const image: Selection = "id url altText width height".split(" ");
 
 const mediaFields = "... on MediaImage { createdAt updatedAt image { url } }";
 
+const publicationFields = "publishDate publication { id }";
+
 const pageInfo = "pageInfo { hasNextPage endCursor }";
 
 /** Which fields the documents select. */
@@ -166,9 +175,13 @@ export function createDocuments({ refused = new Set(), publication = "", namespa
   const pagedVariant = [variantFields, select("ProductVariant", [metafieldsPage("$variantMetafields")])].join(" ");
 
   /** The first pages of a product. The caller chooses their sizes, which determine the cost. */
+  const scheduledToo = "onlyPublished: false";
   const own = publication === "" ? core : [...core, `publishedOnPublication(publicationId: "${publication}")`];
   const firstPages = select("Product", [
     ...own,
+    ...(publication === ""
+      ? []
+      : [`resourcePublications(${scheduledToo}, first: 25) { nodes { ${publicationFields} } }`]),
     `images(first: $images, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }`,
     `media(first: $images, sortKey: POSITION, query: "media_type:IMAGE") { nodes { ${mediaFields} } ${pageInfo} }`,
     metafieldsPage("$metafields"),
@@ -260,11 +273,12 @@ mutation BulkCancel($id: ID!) {
 
   /**
    * The queries of bulk operations. One allows five connections, which `products` uses up, so
-   * `media` reads the timestamps of the images. `__typename` and `id` come first, where
+   * `media` reads the timestamps of the images, and publications. `__typename` and `id` come first, where
    * `bulk/partitions.ts` expects them.
    */
   const all = (field: string, fields: string) => `${field} { edges { node { __typename ${fields} } } }`;
   const metafields = ofNamespace === "" ? "metafields" : `metafields(${ofNamespace})`;
+  const publications = publication === "" ? "" : all(`resourcePublications(${scheduledToo})`, publicationFields);
   const bulkQueries = {
     products: `{ ${all(
       "products",
@@ -275,7 +289,7 @@ mutation BulkCancel($id: ID!) {
         all("variants", `${variantFields} ${select("ProductVariant", [all(metafields, metafieldFields)])}`),
       ]),
     )} }`,
-    media: `{ ${all("products", `id ${select("Product", [all("media", `id ${mediaFields}`)])}`)} }`,
+    media: `{ ${all("products", `id ${publications} ${select("Product", [all("media", `id ${mediaFields}`)])}`)} }`,
   };
   return { documents, bulkQueries };
 }

@@ -87,7 +87,7 @@ const startAfter = (id: bigint | undefined): { query: string | null; after: stri
 
 function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | undefined): PageRead["page"] {
   const startedAtMs = sent?.sentAtMs ?? 0;
-  const units = unitsOf(shop.ianaTimezone, shop.weightUnit);
+  const units = unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs);
   const converted: (PlatformProduct | UnusableProduct)[] = [];
   const unread: bigint[] = [];
   for (const product of products.nodes) {

@@ -133,7 +133,7 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   const [documents, ...others] = new Set(sent.map((each) => each.documents));
   // A field was refused, or is asked for again, between two pages.
   if (others.length > 0) throw new ChangedWhileRead([product.updatedAt]);
-  const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit), documents);
+  const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs()), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs() >= Date.parse(product.updatedAt) + settleMs;
   return { shopId: shop.id, readAtMs: startedAtMs(), found: { ...found, isSettled } };

@@ -384,7 +384,7 @@ function linesOf(lines: readonly string[], ids: ReadonlySet<string>): string[] {
 
 describe("bulk results", () => {
   test("equal the products that are read one by one", async () => {
-    const units = unitsOf("America/New_York", "POUNDS");
+    const units = unitsOf("America/New_York", "POUNDS", 0);
     const found = await partitioned(serveLines(productLines, 7), serveLines(mediaLines));
     expect(found.map(({ id }) => id).toSorted()).toEqual(
       platform.catalog

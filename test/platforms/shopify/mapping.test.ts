@@ -189,7 +189,7 @@ const toPlatformProduct = (changes: Partial<CompleteProduct> = {}): CompleteProd
   ...changes,
 });
 
-const newYork: ShopUnits = unitsOf("America/New_York", "POUNDS");
+const newYork: ShopUnits = unitsOf("America/New_York", "POUNDS", 0);
 
 /** Maps a product, which must have all fields of the contract, no others, in its order. */
 function mapped(changes: Partial<CompleteProduct> = {}): Product {
@@ -424,7 +424,7 @@ describe("a Shopify variant", () => {
     const product = toPlatformProduct({
       variants: [toPlatformVariant(toPlatformItem({ measurement: { weight: null } }))],
     });
-    const [variant] = toProduct(product, unitsOf("Europe/Berlin", "KILOGRAMS")).variants;
+    const [variant] = toProduct(product, unitsOf("Europe/Berlin", "KILOGRAMS", 0)).variants;
     expect(variant).toMatchObject({ weight: 0, weight_unit: "kg", grams: 0 });
   });
 

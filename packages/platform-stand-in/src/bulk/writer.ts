@@ -1,8 +1,9 @@
 import { type GraphQLSchema, Kind, type OperationDefinitionNode } from "graphql";
-import type { LazyList } from "../catalog/list.ts";
+import { fromArray, type LazyList } from "../catalog/list.ts";
 import type { MediaRecord, ProductRecord } from "../catalog/records.ts";
 import { filterMedia } from "../graphql/media.ts";
 import { findNodes } from "../graphql/price-plan.ts";
+import { listPublications } from "../graphql/publications.ts";
 import { isComputed } from "../graphql/resolvers.ts";
 import { scopeOf } from "../graphql/scopes.ts";
 import { compositeOf, isConnection, type SelectedField, selectFields } from "../graphql/selection.ts";
@@ -80,6 +81,11 @@ function compileList(schema: GraphQLSchema, connection: SelectedField, scopes: S
 }
 
 function readList(field: SelectedField): (record: object) => LazyList<object> {
+  if (field.name === "resourcePublications") {
+    const value = field.node.arguments?.find((argument) => argument.name.value === "onlyPublished")?.value;
+    const onlyPublished = value?.kind !== Kind.BOOLEAN || value.value;
+    return (record) => fromArray(listPublications(record as ProductRecord, onlyPublished));
+  }
   if (field.name !== "media") return (record) => read(record, field.name) as LazyList<object>;
   const query = textArgument(field, "query");
   return (record) => filterMedia(read(record, "media") as LazyList<MediaRecord>, query);

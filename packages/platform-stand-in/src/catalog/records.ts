@@ -27,7 +27,8 @@ export interface ProductRecord {
   readonly metafields: LazyList<MetafieldRecord>;
   readonly variants: LazyList<VariantRecord>;
   /** Not a schema field; the publication fields are computed from it. */
-  readonly onPointOfSale: boolean;
+  /** A text is when it will be, or was, published. */
+  readonly onPointOfSale: boolean | string;
 }
 
 export type ProductStatus = "ACTIVE" | "ARCHIVED" | "DRAFT" | "UNLISTED";

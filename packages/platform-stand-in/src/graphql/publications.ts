@@ -4,6 +4,7 @@ const onlineStore = "gid://shopify/Publication/180001";
 const pointOfSale = "gid://shopify/Publication/180002";
 
 export interface PublicationRecord {
+  readonly __typename: "ResourcePublication";
   readonly id: string;
   readonly isPublished: boolean;
   readonly publishDate: string;
@@ -19,12 +20,16 @@ interface CatalogRecord {
 /**
  * Publications of a product: the online store if it has a publication date, and maybe point of
  * sale.
+ * @param onlyPublished leaves out those of the future
  */
-export function listPublications(product: ProductRecord): PublicationRecord[] {
+export function listPublications(product: ProductRecord, onlyPublished = true): PublicationRecord[] {
   const publications: PublicationRecord[] = [];
   if (product.publishedAt !== null) publications.push(publish(onlineStore, "Online Store", product.publishedAt));
-  if (product.onPointOfSale) publications.push(publish(pointOfSale, "Point of Sale", product.createdAt));
-  return publications;
+  const { onPointOfSale, createdAt } = product;
+  if (onPointOfSale) {
+    publications.push(publish(pointOfSale, "Point of Sale", onPointOfSale === true ? createdAt : onPointOfSale));
+  }
+  return publications.filter(({ publishDate }) => !onlyPublished || Date.parse(publishDate) <= Date.now());
 }
 
 export const isPublishedOn = (product: ProductRecord, publicationId: string): boolean =>
@@ -32,5 +37,5 @@ export const isPublishedOn = (product: ProductRecord, publicationId: string): bo
 
 function publish(id: string, title: string, publishDate: string): PublicationRecord {
   const catalog = { __typename: "AppCatalog", id: id.replace("Publication", "AppCatalog"), title } as const;
-  return { id, isPublished: true, publishDate, publication: { id, catalog } };
+  return { __typename: "ResourcePublication", id, isPublished: true, publishDate, publication: { id, catalog } };
 }

@@ -73,8 +73,8 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
   "Product.variants": listVariants,
   "Product.options": ({ options }: ProductRecord, { first }: PageArguments) =>
     options.slice(0, first ?? options.length),
-  "Product.resourcePublications": (product: ProductRecord, args: ListArguments) =>
-    pageOf(fromArray(listPublications(product)), args, []),
+  "Product.resourcePublications": (product: ProductRecord, args: ListArguments & { readonly onlyPublished: boolean }) =>
+    pageOf(fromArray(listPublications(product, args.onlyPublished)), args, []),
   "Product.publishedOnPublication": (product: ProductRecord, args: { readonly publicationId: string }) =>
     isPublishedOn(product, args.publicationId),
   "ProductVariant.metafields": listMetafields,
@@ -89,7 +89,7 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
  * True for fields that need a resolver, except lists, which are also properties of their records.
  */
 export function isComputed(typeName: string, fieldName: string): boolean {
-  const listed = ["images", "media", "metafields", "variants", "options"].includes(fieldName);
+  const listed = ["images", "media", "metafields", "variants", "options", "resourcePublications"].includes(fieldName);
   return `${typeName}.${fieldName}` in resolvers && !listed;
 }
 

@@ -40,7 +40,7 @@ export async function readCatalog(
     ids: partitions.ids,
     unsettledSinceMs,
     endedAtMs: Math.max(products.endedAtMs, media.endedAtMs),
-    readProducts: () => readProducts(partitions, unitsOf(timeZone, weightUnit), unsettledSinceMs, sent),
+    readProducts: () => readProducts(partitions, unitsOf(timeZone, weightUnit, readAtMs), unsettledSinceMs, sent),
     [Symbol.asyncDispose]: () => partitions[Symbol.asyncDispose](),
   };
 }

@@ -5,16 +5,19 @@ import type {
   ShopifyMedia,
   ShopifyMetafield,
   ShopifyProductCore,
+  ShopifyPublication,
   ShopifyVariant,
 } from "../queries.ts";
 
 type Child = { readonly __typename: string; readonly __parentId?: string };
-type Line = Child & (ShopifyProductCore | ShopifyVariant | ShopifyMetafield | ShopifyImage | ShopifyMedia);
+type Line = Child &
+  (ShopifyProductCore | ShopifyVariant | ShopifyMetafield | ShopifyImage | ShopifyMedia | ShopifyPublication);
 
 interface Lists {
   readonly images: ShopifyImage[];
   readonly media: ShopifyMedia[];
   readonly metafields: ShopifyMetafield[];
+  readonly publications: ShopifyPublication[];
   readonly variants: (ShopifyVariant & { metafields: ShopifyMetafield[] })[];
 }
 
@@ -31,7 +34,7 @@ export function buildProducts(text: Uint8Array): CompleteProduct[] {
   const cores = new Map<string, ShopifyProductCore>();
   const lists = new Map<string, Lists>();
   const metafieldsOf = new Map<string, ShopifyMetafield[]>();
-  const listsOf = getOrCreate(lists, () => ({ images: [], media: [], metafields: [], variants: [] }));
+  const listsOf = getOrCreate(lists, () => ({ images: [], media: [], metafields: [], publications: [], variants: [] }));
   const variantMetafields = getOrCreate(metafieldsOf, () => []);
 
   for (const line of parseLines(new TextDecoder().decode(text))) {
@@ -42,8 +45,9 @@ export function buildProducts(text: Uint8Array): CompleteProduct[] {
     } else addTo(listsOf(parent), line, variantMetafields);
   }
   return Array.from(cores.values(), (core) => {
-    const { variants, ...rest } = listsOf(core.id);
-    return { ...core, ...rest, variants: variants.toSorted((a, b) => a.position - b.position) };
+    const { variants, publications, ...rest } = listsOf(core.id);
+    const where = publications.length > 0 && { resourcePublications: { nodes: publications } };
+    return { ...core, ...rest, ...where, variants: variants.toSorted((a, b) => a.position - b.position) };
   });
 }
 
@@ -59,6 +63,9 @@ function addTo(lists: Lists, line: Line, metafieldsOf: (variant: string) => Shop
       break;
     case "MediaImage":
       lists.media.push(line as ShopifyMedia);
+      break;
+    case "ResourcePublication":
+      lists.publications.push(line as ShopifyPublication);
       break;
     case "Image":
       lists.images.push(line as unknown as ShopifyImage);
