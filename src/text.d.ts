@@ -19,8 +19,7 @@ declare module "*.css" {
   export default text;
 }
 
-/** Imported `with { type: "file" }`: its path. */
 declare module "moment-timezone/data/packed/latest.json" {
-  const path: string;
-  export default path;
+  const text: string;
+  export default text;
 }

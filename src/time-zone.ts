@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import packaged from "moment-timezone/data/packed/latest.json" with { type: "file" };
+import packaged from "moment-timezone/data/packed/latest.json" with { type: "text" };
 
 /** A time with one UTC offset. Instants are epoch milliseconds; `until` is exclusive. */
 export interface Period {
@@ -54,24 +54,17 @@ export function findTimeZone(name: string): TimeZone | undefined {
 
 /** @param folder has compiled zones, or does not exist */
 export function openTimeZones(folder: string): TimeZones {
-  const release: Packaged = JSON.parse(readFileSync(packaged, "utf8"));
-  const zones = new Map(release.zones.map((zone) => [zone.slice(0, zone.indexOf("|")), zone]));
-  const links = new Map(release.links.map((link) => link.split("|").toReversed() as [string, string]));
-  const spellings = new Map([...zones.keys(), ...links.keys()].map((name) => [name.toLowerCase(), name]));
+  const release = /"version": *"(\w+)"/.exec(packaged)?.[1] ?? "";
   const version = readVersion(folder);
-  const isNewer = version > release.version;
-  const read = (name: string) => {
-    const zone = zones.get(links.get(name) ?? name);
-    return (isNewer ? readCompiled(folder, name) : undefined) ?? (zone === undefined ? undefined : unpack(zone));
-  };
+  const isNewer = version > release;
   const found = new Map<string, TimeZone | undefined>();
   return {
-    version: isNewer ? version : release.version,
+    version: isNewer ? version : release,
     folder: isNewer ? folder : undefined,
-    find(given) {
-      const name = spellings.get(given.toLowerCase()) ?? given;
+    find(name) {
       if (!found.has(name)) {
-        const changes = read(name);
+        const compiled = isNewer ? readCompiled(folder, spell(name)) : undefined;
+        const changes = compiled ?? readPackaged(name);
         found.set(name, changes && toTimeZone(changes));
       }
       return found.get(name);
@@ -98,36 +91,46 @@ function toTimeZone(changes: readonly Change[]): TimeZone {
   };
 }
 
-/**
- * The packaged release, until 2499. A zone: its name, abbreviations, offsets, the index of each
- * period's offset, the length of each period, and population. A link: a zone, and its other name.
- */
-interface Packaged {
-  readonly version: string;
-  readonly zones: readonly string[];
-  readonly links: readonly string[];
-}
-
 const minuteMs = 60_000;
 
-function unpack(zone: string): Change[] {
-  const [, , offsets = "", indexes = "", lengths = ""] = zone.split("|");
+/**
+ * Reads a zone of the packaged release, whose text is searched, since parsing it takes longer than
+ * all the rest. It has `"zone|abbreviations|offsets|index of each period's offset|length of each
+ * period|population"` until 2499, then `"zone|other name"`.
+ */
+function readPackaged(name: string): Change[] | undefined {
+  const escaped = RegExp.escape(name);
+  const zone = new RegExp(`"${escaped}\\|[^|"]*\\|([^|"]*)\\|([^|"]*)\\|([^|"]*)\\|`, "i").exec(packaged);
+  if (zone === null) {
+    const target = new RegExp(`"([^|"]+)\\|${escaped}"`, "i").exec(packaged)?.[1];
+    return target === undefined ? undefined : readPackaged(target);
+  }
+  const [, offsets = "", indexes = "", lengths = ""] = zone;
   // Minutes to the west, and minutes.
   const offsetsMs = offsets.split(" ").map((offset) => -Math.round(fromBase60(offset) * minuteMs));
   const starts = [0, ...lengths.split(" ").map(fromBase60)];
   let minutes = 0;
   return [...indexes].map((index, period) => {
     minutes += starts[period] ?? 0;
-    return { at: Math.round(minutes * minuteMs), offsetMs: offsetsMs[fromBase60(index)] ?? 0 };
+    return { at: Math.round(minutes * minuteMs), offsetMs: offsetsMs[digits.indexOf(index)] ?? 0 };
   });
 }
+
+/** The name as the files of zones spell it. */
+const spell = (name: string) => new RegExp(`["|](${RegExp.escape(name)})["|]`, "i").exec(packaged)?.[1] ?? name;
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX";
 
 function fromBase60(text: string): number {
-  const [whole = "", fraction = ""] = text.replace("-", "").split(".");
-  const value = [...whole, ...fraction].reduce((sum, digit) => sum * 60 + digits.indexOf(digit), 0);
-  return ((text.startsWith("-") ? -1 : 1) * value) / 60 ** fraction.length;
+  let value = 0;
+  let divisor = 0;
+  for (const character of text) {
+    if (character === ".") divisor = 1;
+    if (character === "." || character === "-") continue;
+    value = value * 60 + digits.indexOf(character);
+    divisor *= 60;
+  }
+  return (text.startsWith("-") ? -value : value) / (divisor || 1);
 }
 
 /** @returns an empty text if the folder does not say which release it has */
@@ -181,9 +184,9 @@ function readCompiled(folder: string, name: string): Change[] | undefined {
 /** The changes until 2499 that follow from a rule of POSIX, such as `EST5EDT,M3.2.0,M11.1.0`. */
 function readRule(text: string, after: number): Change[] {
   const name = "(?:<[^>]+>|[A-Za-z]+)";
-  const rule = new RegExp(`^${name}([^<A-Za-z]+)${name}([^,]*),([^,/]+)/?([^,]*),([^,/]+)/?(.*)$`);
+  const rule = new RegExp(`^${name}([^<A-Za-z]+)${name}([^,]*),M([^,/]+)/?([^,]*),M([^,/]+)/?(.*)$`);
   const [, standard, summer, start = "", startTime, end = "", endTime] = rule.exec(text) ?? [];
-  // Without summer time, the last change stays.
+  // Without days of change, the last change stays.
   if (standard === undefined) return [];
   const standardMs = -toMs(standard);
   const summerMs = summer ? -toMs(summer) : standardMs + 60 * minuteMs;
@@ -203,17 +206,11 @@ function toMs(text: string): number {
   return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes + seconds / 60) * minuteMs;
 }
 
-/** The beginning of a day of a rule, as if local times were UTC. */
+/** The beginning of a day, as if local times were UTC. @param text month, week, and weekday */
 function toDay(text: string, year: number): number {
-  const [first = 0, week = 0, weekday = 0] = text.replace(/[JM]/, "").split(".").map(Number);
-  if (text.startsWith("J")) {
-    // Days of a year without a leap day, from 1.
-    const day = new Date(Date.UTC(1970, 0, first));
-    return Date.UTC(year, day.getUTCMonth(), day.getUTCDate());
-  }
-  if (!text.startsWith("M")) return Date.UTC(year, 0, first + 1);
-  const firstWeekday = new Date(Date.UTC(year, first - 1, 1)).getUTCDay();
+  const [month = 0, week = 0, weekday = 0] = text.split(".").map(Number);
+  const firstWeekday = new Date(Date.UTC(year, month - 1, 1)).getUTCDay();
   const day = 1 + ((weekday - firstWeekday + 7) % 7) + (week - 1) * 7;
   // Week 5 is the last one of the month.
-  return Date.UTC(year, first - 1, day > new Date(Date.UTC(year, first, 0)).getUTCDate() ? day - 7 : day);
+  return Date.UTC(year, month - 1, day > new Date(Date.UTC(year, month, 0)).getUTCDate() ? day - 7 : day);
 }
