@@ -128,11 +128,21 @@ function nameImages(product: Product, stored: Product | undefined, unnamed: read
     const index = image === undefined ? -1 : unused.findIndex((old) => isSame(old, image as Image));
     return index < 0 ? undefined : unused.splice(index, 1)[0];
   };
-  const atAddress = unnamed.map(({ image }) => take(image, (old, { src }) => addressOf(old.src) === addressOf(src)));
+  const ofMedium = unnamed.map(({ image, ofMedium: medium }) =>
+    take(image, (old) => old.admin_graphql_api_id === medium?.admin_graphql_api_id),
+  );
+  const atAddress = unnamed.map(
+    ({ image }, index) => ofMedium[index] ?? take(image, (old, { src }) => addressOf(old.src) === addressOf(src)),
+  );
   // An edited image has another address. A new one in its place has another time.
   const isEdited = (old: Image, { position, created_at }: Omit<Image, "id">) =>
     old.position === position && old.created_at === created_at;
-  const known = unnamed.map(({ image }, index) => atAddress[index] ?? take(image, isEdited));
+  const taken = new Set([...product.images, ...(stored?.images ?? [])].map(({ id }) => `${id}`));
+  const known = unnamed.map(({ image, ofMedium: medium }, index) => {
+    // The numbers of media and of images may be equal.
+    const own = medium === undefined || taken.has(`${medium.id}`) ? undefined : medium;
+    return atAddress[index] ?? take(image, isEdited) ?? own;
+  });
   const unknown = unnamed.find((_, index) => known[index] === undefined);
   if (stored !== undefined && unknown !== undefined && (unused.length > 0 || unknown.image === undefined)) {
     // It may be one of those that nothing is known of.

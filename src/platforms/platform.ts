@@ -142,7 +142,7 @@ export interface PlatformProduct {
   readonly isSettled: boolean;
   /** Fields that the platform did not let us read: their last stored values are kept. */
   readonly kept?: readonly KeptFields[];
-  /** Images whose identifiers cannot be converted, in order: the stored images tell which they are. */
+  /** Images that have no identifier of an image, in order: the stored images tell which they are. */
   readonly unnamedImages?: readonly UnnamedImage[];
 }
 
@@ -151,6 +151,8 @@ export interface UnnamedImage {
   readonly name: string;
   /** With its position among all images; absent if only a variant names it. */
   readonly image?: Omit<Image, "id" | "admin_graphql_api_id">;
+  /** The identifier of its medium, which an image gets that none of the stored ones is. */
+  readonly ofMedium?: Pick<Image, "id" | "admin_graphql_api_id"> | undefined;
 }
 
 /** Fields of a product in the contract's shape, or of each of its parts of one kind. */

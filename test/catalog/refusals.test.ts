@@ -292,13 +292,13 @@ for (const engine of enginesOf("sqlite")) {
       }
     });
 
-    test("has the ID of the stored one that it must be, or is named", async () => {
-      const { standIn, ...world } = await createWorld(engine, 5);
+    test("has the ID of the stored one that it must be, or its medium's, or is named", async () => {
+      const { standIn, ...world } = await createWorld(engine, 6);
       const each: World = { ...world, standIn };
       for (const id of world.ids) standIn.catalog.touch(id, { shape: { images: 3, variants: 3 } });
       await sync(each);
       const before = await Promise.all(world.ids.map((id) => stored(each, id)));
-      const [edited = "", moved = "", added = "", removed = "", unknown = ""] = world.ids;
+      const [edited = "", moved = "", added = "", removed = "", replaced = "", unknown = ""] = world.ids;
       const addressOf = (id: string, position: number) =>
         before[world.ids.indexOf(id)]?.images[position - 1]?.src.replace(/\?.*/, "?v=2") ?? "";
       const url = "https://cdn.shopify.com/s/files/1/0533/2089/new.jpg?v=1";
@@ -306,14 +306,14 @@ for (const engine of enginesOf("sqlite")) {
       rename(each, [moved], { 1: { url: addressOf(moved, 2) }, 2: { url: addressOf(moved, 1) } });
       rename(each, [added], { 1: { altText: "Beside" } }, { shape: { images: 4, variants: 4 } });
       rename(each, [removed], {}, { shape: { images: 2 } });
-      rename(each, [unknown], { 1: { url: addressOf(unknown, 2) }, 2: { url } }, { shape: { variants: 6 } });
+      rename(each, [replaced], { 1: { url: addressOf(replaced, 2) }, 2: { url } });
+      const odd = { url, id: "gid://shopify/Picture/1" };
+      rename(each, [unknown], { 1: { url: addressOf(unknown, 2) }, 2: odd }, { shape: { variants: 6 } });
       const { notes, error } = await reconcile(each);
       expect(error).toBeUndefined();
-      const unknownImage = (id: string, position: number, remedy: string) =>
-        `warning: product ${id}: the image gid://shopify/MediaImage/${id}${position} cannot be converted; ${remedy}`;
-      expect(notes.filter((note) => note.includes("image")).sort()).toEqual(
-        [unknownImage(added, 4, "it is left out"), unknownImage(unknown, 2, "the stored images are kept")].sort(),
-      );
+      expect(notes.filter((note) => note.includes("image"))).toEqual([
+        `warning: product ${unknown}: the image ${odd.id} cannot be converted; the stored images are kept`,
+      ]);
       const after = await Promise.all(world.ids.map((id) => stored(each, id)));
       const places = after.map(({ images }, index) =>
         images.map(({ id }) => before[index]?.images.findIndex((image) => image.id === id)),
@@ -321,22 +321,25 @@ for (const engine of enginesOf("sqlite")) {
       expect(places).toEqual([
         [0, 1, 2],
         [1, 0, 2],
-        [0, 1, 2],
+        [0, 1, 2, -1],
         [0, 1],
+        [1, -1, 2],
         [0, 1, 2],
       ]);
+      expect(`${after[2]?.images[3]?.id}`).toBe(`${added}4`);
+      expect(`${after[4]?.images[1]?.id}`).toBe(`${replaced}2`);
       expect(after[0]?.images[1]?.src).toBe(url);
       expect(after[2]?.images[0]?.alt).toBe("Beside");
-      expect(after[4]?.images.map(({ src }) => src)).toEqual(before[4]?.images.map(({ src }) => src) ?? []);
+      expect(after[5]?.images.map(({ src }) => src)).toEqual(before[5]?.images.map(({ src }) => src) ?? []);
       // Variants that are new show none.
-      expect(after[4]?.variants.map(({ image_id }) => image_id)).toEqual(
-        [0, 1, 2, 3, 4, 5].map((index) => before[4]?.variants[index]?.image_id ?? null),
+      expect(after[5]?.variants.map(({ image_id }) => image_id)).toEqual(
+        [0, 1, 2, 3, 4, 5].map((index) => before[5]?.variants[index]?.image_id ?? null),
       );
       for (const { images, image, variants } of after) {
         expect(images.map(({ position }) => position)).toEqual(images.map((_, index) => index + 1));
         expect(image).toEqual(images[0] ?? null);
         for (const { id, variant_ids, admin_graphql_api_id } of images) {
-          expect(admin_graphql_api_id).toBe(`gid://shopify/ProductImage/${id}`);
+          expect(admin_graphql_api_id).toMatch(new RegExp(`^gid://shopify/(Product|Media)Image/${id}$`));
           expect(variants.filter(({ image_id }) => image_id === id).map((variant) => variant.id)).toEqual(variant_ids);
         }
       }
@@ -358,14 +361,24 @@ for (const engine of enginesOf("sqlite")) {
       expect(after.map(imagesOf)).toEqual(before.map(imagesOf));
     });
 
-    test("is left out of a product that is new, and is named", async () => {
+    test("has the ID of its medium in a product that is new", async () => {
       const world = await createWorld(engine, 3);
       const [first = ""] = world.ids;
-      rename(world, [first]);
-      const { notes, counts } = await sync(world);
-      expect(counts).toBe(3);
-      expect(notes).toEqual([expect.stringContaining(`product ${first}: the image gid://`)]);
-      expect(await stored(world, first)).toMatchObject({ images: [], image: null });
+      rename(world, [first], {}, { shape: { images: 2 } });
+      expect((await sync(world)).notes).toEqual([]);
+      const { images } = await stored(world, first);
+      expect(images).toHaveLength(2);
+      const byMedium = images.map(({ position }) => `${first}${position}`);
+      expect(images.map(({ id }) => `${id}`)).toEqual(byMedium);
+      // It keeps that at another place and address.
+      const swap = (position: number) => ({
+        id: `gid://shopify/MediaImage/${first}${3 - position}`,
+        url: `https://cdn.shopify.com/s/files/1/0533/2089/${position}.jpg?v=2`,
+      });
+      rename(world, [first], { 1: swap(1), 2: swap(2) });
+      expect((await reconcile(world)).notes).toEqual([]);
+      const swapped = (await stored(world, first)).images.map(({ id }) => `${id}`);
+      expect(swapped).toEqual(byMedium.toReversed());
     });
   });
 

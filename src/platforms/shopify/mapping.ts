@@ -150,15 +150,23 @@ function toStatus(status: string): string {
 }
 
 const imageGid = "gid://shopify/ProductImage/";
+const mediumGid = "gid://shopify/MediaImage/";
 
 /**
  * Null for other kinds of gid: the numbers of `MediaImage` and `ImageSource` may belong to other
  * images.
  */
-function toImageId(gid: string | null | undefined): Id | null {
-  if (!gid?.startsWith(imageGid)) return null;
-  const digits = gid.slice(imageGid.length);
+const toImageId = (gid: string | null | undefined): Id | null => numberOf(gid, imageGid);
+
+function numberOf(gid: string | null | undefined, prefix: string): Id | null {
+  if (!gid?.startsWith(prefix)) return null;
+  const digits = gid.slice(prefix.length);
   return parseProductId(digits) === undefined ? null : toId(digits);
+}
+
+function toMediumId(gid: string | null | undefined): UnnamedImage["ofMedium"] {
+  const id = numberOf(gid, mediumGid);
+  return id === null ? undefined : { id, admin_graphql_api_id: `${mediumGid}${id}` };
 }
 
 function toImages(product: CompleteProduct, productId: Id, toLocal: ToLocal, unnamed: UnnamedImage[]): Image[] {
@@ -180,7 +188,7 @@ function toImages(product: CompleteProduct, productId: Id, toLocal: ToLocal, unn
       alt: read.altText ?? null,
     };
     const id = toImageId(gid);
-    if (id === null) unnamed.push({ name: gid ?? "without an ID", image });
+    if (id === null) unnamed.push({ name: gid ?? "without an ID", image, ofMedium: toMediumId(gid) });
     else images.push({ id, ...image, position: images.length + 1, admin_graphql_api_id: `${imageGid}${id}` });
   }
   const listed = new Set(product.images.map(({ id }) => id ?? ""));
