@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { checksum } from "../../packages/personalizer/src/form/checksum.ts";
 import { requestOptions } from "../../packages/personalizer/src/request.ts";
 import { csvPage } from "../../src/console/csv.ts";
 import { listGenerations } from "../../src/database/generation.ts";
@@ -204,9 +205,9 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
       fetch: ({ url }) => (url.includes("/form/") ? new Response(null, { status: 404 }) : new Response(body)),
     });
     const wanted = { endpoint: api.url.href, locale: "en", sku: "MUG" };
-    const { tag: checksum } = await requestOptions(wanted, new AbortController().signal, Infinity);
+    const { text } = await requestOptions(wanted, new AbortController().signal, Infinity);
     expect(formTag).not.toBe("");
-    for (const mark of [tag, checksum, `W/"${tag}"`, formTag]) {
+    for (const mark of [tag, checksum(`MUG\n${text}`), `W/"${tag}"`, formTag]) {
       const html = await load(`/personalization?${new URLSearchParams({ sku: "MUG", mark })}`);
       expect(textOf(html)).toMatch(
         /What the customer was offered: .* Exactly this, in generation 1 of Outlet, .* The current generation offers something else\./,

@@ -1,8 +1,7 @@
-import type { Problem } from "./form/problems.ts";
 import type { Handlers } from "./form/view.ts";
 import type { FormScript } from "./import-form.ts";
 import type { Order } from "./order.ts";
-import { nothingSelected, type Selection } from "./selection.ts";
+import { type Entry, nothingSelected, type Selection } from "./selection.ts";
 import { styleSheet } from "./style-sheet.ts";
 
 /** Delays the summary while the shopper types, because screen readers announce it. */
@@ -43,8 +42,8 @@ export class Display {
     root.append(this.#slot, this.#notice, this.#body);
   }
 
-  get isNoticeFocused(): boolean {
-    return this.#notice.matches(":focus-within");
+  get focused(): Element | null {
+    return this.#root.activeElement;
   }
   get isNoticeVisible(): boolean {
     return !this.#notice.hidden;
@@ -73,8 +72,27 @@ export class Display {
     );
   }
 
+  /** In the middle of the screen, because pages may have bars at its edges. */
   focusNotice(): void {
-    this.#notice.focus();
+    this.#notice.focus({ preventScroll: true });
+    this.#notice.scrollIntoView({ block: "center" });
+  }
+
+  /** Keeps the focus in the element if what had it is gone. */
+  refocus(focused: Element): void {
+    if (focused.getClientRects().length > 0) return;
+    if (this.isNoticeVisible) this.focusNotice();
+    else this.target?.focus();
+  }
+
+  /** Takes over input that no event has reported. */
+  read(): void {
+    this.#form?.readControls(this.#body);
+  }
+
+  /** Does the same for data that a script has already read from the form. */
+  complete(data: FormData, listEntries: () => Entry[]): void {
+    this.#form?.completeData(data, this.#body, listEntries);
   }
 
   show(delaysSummary = false): void {
@@ -98,18 +116,19 @@ export class Display {
   #draw(): void {
     const { phase, labels, isDisabled, styles, required } = this.#order;
     const loss = this.#order.lossMessage();
-    const { host } = this.#root;
-    const hasFallback = host.childElementCount > 0 || host.textContent?.trim() !== "";
+    const hasFallback = this.#slot
+      .assignedNodes()
+      .some((node) => node.nodeType === Node.ELEMENT_NODE || node.textContent?.trim() !== "");
     const isNoticeShown =
       this.showsBlock || loss !== "" || this.cartProblem !== "" || (phase === "failed" && (required || !hasFallback));
     this.#slot.hidden = styles.length > 0 || phase === "empty";
     this.#notice.hidden = !isNoticeShown;
-    setText(this.#message, [this.#order.phaseMessage(), loss, this.cartProblem].filter(Boolean).join(" "));
+    const again = loss && this.showsBlock && labels.again;
+    setText(this.#message, [this.#order.phaseMessage(), loss, again, this.cartProblem].filter(Boolean).join(" "));
     this.#retry.disabled = isDisabled;
     this.#retry.hidden = phase === "ready" || phase === "empty";
     setText(this.#retry, labels.retry);
-    const isShown = ({ reason }: Problem) => this.showsProblems || reason === "shorten" || reason === "remove";
-    const problems = this.#order.listProblems().filter(isShown);
+    const problems = this.#order.listProblems().filter(({ isImmediate }) => this.showsProblems || isImmediate);
     this.#form?.drawForm(this.#body, this.#order, problems, this.#summarized, this.#handlers);
   }
 

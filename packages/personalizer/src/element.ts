@@ -5,8 +5,8 @@ import type { CartCheck } from "./form/cart.ts";
 import type { Field, Style } from "./form/styles.ts";
 import { FormControl } from "./form-control.ts";
 import { type FormScript, importForm } from "./import-form.ts";
-import { setFormValue, setState, setValidity } from "./internals.ts";
-import { fillIn, type Labels, labelAttributes, toLabels, toTexts } from "./labels.ts";
+import { setState, setValidity } from "./internals.ts";
+import { type Labels, labelAttributes, toLabels, toTexts } from "./labels.ts";
 import type { LoadedOptions } from "./load.ts";
 import { Loader } from "./loader.ts";
 import { Order, type PersonalizationValue } from "./order.ts";
@@ -21,7 +21,11 @@ export class PersonalizationOptions extends FormControl {
   readonly #loader = new Loader();
   readonly #surroundings = new Surroundings(
     () => this.#onLanguage(),
-    () => this.#order.phase === "failed" && void this.reload(),
+    () => this.hideEntries(),
+    () => {
+      this.showEntries();
+      if (this.#order.phase === "failed") void this.reload();
+    },
   );
   /** Undefined until a SKU has options. */
   #cartCheck: CartCheck | undefined;
@@ -46,9 +50,11 @@ export class PersonalizationOptions extends FormControl {
       onRetry: () => void this.reload(),
     };
     this.#display = new Display(root, this.#order, handlers);
-    root.addEventListener("change", () =>
-      dispatch(this, "change", { value: this.value, complete: this.#order.listProblems().length === 0 }),
-    );
+    root.addEventListener("change", () => {
+      // Some browsers report text that they fill in with this event alone.
+      this.read();
+      dispatch(this, "change", { value: this.value, complete: this.#order.isComplete });
+    });
     this.addEventListener("invalid", (event) => this.#onInvalid(event));
     upgrade(this, ["sku", "endpoint", "required", "disabled", "texts", "labels"]);
   }
@@ -82,6 +88,8 @@ export class PersonalizationOptions extends FormControl {
     const isNewLoss = this.#order.reportLoss();
     if (isValid && !isNewLoss) return true;
     if (isValid) {
+      this.#display.showsBlock = true;
+      this.#show();
       dispatch(this, "invalid", { message: this.#order.lossMessage(), label: null });
       this.#display.focusNotice();
     } else {
@@ -160,6 +168,7 @@ export class PersonalizationOptions extends FormControl {
   }
 
   formResetCallback(): void {
+    this.read();
     this.#display.showsProblems = false;
     this.#display.showsBlock = false;
     this.#order.clear();
@@ -174,6 +183,7 @@ export class PersonalizationOptions extends FormControl {
 
   /** Drops the options at once: the form must not submit those of another SKU. */
   #discard(): void {
+    this.read();
     this.#loader.stop();
     this.#isLoaded = false;
     if (this.sku === "") this.#settle("ready");
@@ -191,7 +201,8 @@ export class PersonalizationOptions extends FormControl {
   }
 
   #settle(phase: "ready" | "failed", options?: LoadedOptions, labels = this.#translations): void {
-    const hadFocus = this.#display.isNoticeFocused;
+    this.read();
+    const { focused } = this.#display;
     this.#isLoaded = phase !== "failed";
     this.#display.showsBlock = false;
     this.#translations = labels;
@@ -201,13 +212,17 @@ export class PersonalizationOptions extends FormControl {
     // Text that another variant was given is now also of this one.
     if (!this.#order.isUntouched && this.sku !== "") this.#drafts.save(this.#order.state);
     this.#show();
-    if (hadFocus && this.#order.phase === "ready") this.focus();
+    options?.form?.warn(this, this.#order);
+    if (focused) this.#display.refocus(focused);
   }
 
   /** Has no effect after the first SKU with options. */
   #add(form: FormScript): void {
     if (this.#cartCheck) return;
-    this.#cartCheck = new form.CartCheck((properties, sku) => this.#onMissing(properties, sku));
+    this.#cartCheck = new form.CartCheck(this, this.#order, (message) => {
+      this.#display.cartProblem = message;
+      this.#show();
+    });
     this.#cartCheck.watch(this.isConnected ? this.getAttribute("cart") : null);
     this.#display.add(form, () => this.form);
   }
@@ -249,12 +264,13 @@ export class PersonalizationOptions extends FormControl {
   }
 
   protected override isAllowed(): boolean {
-    if (this.#display.cartProblem !== "") {
+    if (this.#display.cartProblem !== "" || this.#display.showsBlock) {
       this.#display.cartProblem = "";
+      this.#display.showsBlock = false;
       this.#show();
     }
     const isAllowed = this.reportValidity();
-    if (isAllowed) this.#cartCheck?.expect(this.#order.toEntries(this.place), this.sku);
+    if (isAllowed) this.#cartCheck?.expect(this.listEntries(), this.sku);
     return isAllowed;
   }
 
@@ -262,26 +278,26 @@ export class PersonalizationOptions extends FormControl {
     this.#drafts.save(undefined);
   }
 
-  /** The theme has dropped properties of the order. Shoppers miss those that they can see. */
-  #onMissing(properties: readonly Entry[], sku: string): void {
-    const seen = properties.filter(([name]) => !name.startsWith("_"));
-    const message = fillIn(this.#order.labels.missing, { text: seen.map(([, value]) => value).join(", ") });
-    const detail = { message, properties: Object.fromEntries(properties), sku };
-    if (!dispatch(this, "personalizer-cart-problem", detail) || seen.length === 0) return;
-    this.#display.cartProblem = message;
-    this.#show();
-  }
-
   /** Updates the page, the form entries, and the validity. */
   #show(delaysSummary = false): void {
     this.#display.show(delaysSummary);
     for (const [state, isOn] of this.#order.listStates()) setState(this.internals, state, isOn);
     this.showEntries();
+    // The browser restores this when the shopper comes back.
+    this.internals.setFormValue(null, this.#drafts.pack(this.#order.state));
     setValidity(this.internals, this.#order, this.#display);
   }
 
-  protected override showEntries(): void {
-    setFormValue(this.internals, this.#order, this.place, this.#drafts);
+  protected override onFormData(data: FormData): void {
+    this.#display.complete(data, () => this.listEntries());
+  }
+
+  protected override read(): void {
+    this.#display.read();
+  }
+
+  protected override listEntries(): Entry[] {
+    return this.#order.toEntries(this.place);
   }
 
   /** The browser's own event does not bubble: dispatches one that does. */

@@ -1,4 +1,6 @@
 import { defaultEndpoint } from "./addresses.ts";
+import { showEntries } from "./entries.ts";
+import type { Entry } from "./selection.ts";
 import { guardSubmissions, listControls } from "./submission.ts";
 
 /** Base of the form controls: attributes, a form, and entries with names of their own in it. */
@@ -7,11 +9,17 @@ export abstract class FormControl extends HTMLElement {
   protected readonly internals = this.attachInternals();
   #form: HTMLFormElement | null = null;
   #formListener: AbortController | undefined;
+  /** A theme may replace the content of the element. */
+  readonly #contentObserver = new MutationObserver(() => this.showEntries());
 
   /** Whether the form may be submitted. */
   protected abstract isAllowed(): boolean;
   protected abstract onSubmit(): void;
-  protected abstract showEntries(): void;
+  /** A script has read the form, perhaps without submitting it. */
+  protected abstract onFormData(data: FormData): void;
+  /** Takes over input that no event has reported. */
+  protected abstract read(): void;
+  protected abstract listEntries(): Entry[];
 
   get sku(): string {
     return this.getAttribute("sku") ?? "";
@@ -56,6 +64,7 @@ export abstract class FormControl extends HTMLElement {
   }
 
   checkValidity(): boolean {
+    this.read();
     return this.internals.checkValidity();
   }
 
@@ -83,8 +92,20 @@ export abstract class FormControl extends HTMLElement {
         // Before any of them, because those that are allowed forget what they keep for later.
         () => listPeers(this.form).every((peer) => peer.isAllowed()),
         () => this.onSubmit(),
+        (data) => this.onFormData(data),
         signal,
       );
+  }
+
+  protected showEntries(): void {
+    showEntries(this, this.listEntries());
+    this.#contentObserver.observe(this, { childList: true });
+  }
+
+  /** Chromium restores a form only if its first fields have the names that they had before. */
+  protected hideEntries(): void {
+    this.#contentObserver.disconnect();
+    showEntries(this, []);
   }
 
   /** Place among the elements in the form, from 1. */
@@ -94,7 +115,7 @@ export abstract class FormControl extends HTMLElement {
 
   /** The names of entries depend on the other elements in the form. */
   protected numberEntries(form = this.form): void {
-    for (const peer of listPeers(form)) peer.showEntries();
+    for (const peer of [this, ...listPeers(form)]) peer.showEntries();
   }
 }
 

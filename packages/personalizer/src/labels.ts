@@ -7,6 +7,7 @@ export const baseLabels = {
   failed: "The personalization options could not be loaded.",
   retry: "Try again",
   lost: "Your order no longer includes this personalization: {text}",
+  again: "Nothing was added to the cart yet. Add again to order without it.",
 };
 
 type LabelName = keyof typeof defaultLabels;

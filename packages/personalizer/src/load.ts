@@ -32,11 +32,15 @@ export async function loadOptions(wanted: Wanted, controller: AbortController): 
     controller.abort();
   }, timeoutMs);
   try {
-    const { body, tag } = await requestOptions(wanted, signal, performance.now() + timeoutMs);
+    const { body, tag, text } = await requestOptions(wanted, signal, performance.now() + timeoutMs);
     const isLocalized = "styles" in body;
-    if ((isLocalized ? body.styles : body.pzlines).length === 0) return { styles: [], tag, form: undefined };
+    if ((isLocalized ? body.styles : body.pzlines).length === 0) return { styles: [], tag: "", form: undefined };
     const form = await Promise.race([importForm(), untilAborted(signal)]);
-    return { styles: isLocalized ? body.styles : form.toForm(body), tag, form };
+    return {
+      styles: isLocalized ? body.styles : form.toForm(body),
+      tag: tag || form.checksum(`${wanted.sku}\n${text}`),
+      form,
+    };
   } catch (error) {
     if (error instanceof LoadError) throw error;
     throw new LoadError(signal.aborted ? "timeout" : "network");

@@ -70,6 +70,10 @@ export class Order {
     return this.phase === "loading" && (this.#required || this.#entered.style !== undefined);
   }
 
+  get isComplete(): boolean {
+    return !this.isBlocked && this.listProblems().length === 0;
+  }
+
   /**
    * @param options undefined if there are none
    * @param locale of the page
@@ -112,10 +116,11 @@ export class Order {
   }
 
   /**
-   * The form entries.
+   * The form entries; empty while disabled.
    * @param place of the element among those in its form, from 1
    */
   toEntries(place: number): Entry[] {
+    if (this.isDisabled) return [];
     const tag = this.#options?.tag ?? "";
     return this.#form?.toEntries(this.#selection, this.#offered, this.#labels, tag, place) ?? [];
   }
@@ -152,7 +157,7 @@ export class Order {
       ...phases.map((phase): [string, boolean] => [phase, phase === this.phase]),
       ["lost", this.lossMessage() !== ""],
       ["chosen", this.value !== null],
-      ["incomplete", !this.isDisabled && (this.isBlocked || this.listProblems().length > 0)],
+      ["incomplete", !this.isDisabled && !this.isComplete],
     ];
   }
 
@@ -168,8 +173,8 @@ export class Order {
 
   #select(selection: Selection): void {
     this.#entered = selection;
-    // Before the options arrive, all input counts as offered.
-    const form = this.#offered.length > 0 ? this.#form : undefined;
+    // Before the first options arrive, all input counts as offered.
+    const form = this.#styles.length > 0 ? this.#form : undefined;
     this.#selection = form?.fitSelection(selection, this.#styles, this.#required) ?? selection;
     if (this.#listLost()?.length === 0) this.#reportedLoss = "";
   }

@@ -43,7 +43,7 @@ export async function requestOptions({ endpoint, locale, sku }: Wanted, signal: 
   const body: unknown = parseJson(text);
   if (!isForm(body) && !isPersonalization(body)) throw new LoadError("answer", response.status);
   const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");
-  return { body, tag: tag || checksum(`${sku}\n${text}`) };
+  return { body, tag, text };
 }
 
 /** Retries while the service is busy and the next attempt is due before the deadline. */
@@ -74,14 +74,3 @@ const pause = (ms: number, signal: AbortSignal) =>
 /** Rejects when the signal is aborted. */
 export const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-
-/** FNV-1a with two offsets. Pages without TLS lack `crypto.subtle`, and nothing here is secret. */
-function checksum(text: string): string {
-  return [0x811c9dc5, 0x01000193]
-    .map((offset) => {
-      let hash = offset;
-      for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
-      return (hash >>> 0).toString(16).padStart(8, "0");
-    })
-    .join("");
-}

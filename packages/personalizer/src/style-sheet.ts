@@ -14,7 +14,7 @@ border:1px solid var(--_border);border-radius:var(--_radius)}
 [part~=retry]{font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:var(--_radius);
 padding:.45rem .9rem;cursor:pointer}
 :disabled{cursor:not-allowed}
-:focus-visible{outline:2px solid var(--_focus);outline-offset:2px}
+:focus-visible,[part~=notice]:focus{outline:2px solid var(--_focus);outline-offset:2px}
 `;
 
 let sheet: CSSStyleSheet | undefined;

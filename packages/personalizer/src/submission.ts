@@ -9,6 +9,7 @@ export function guardSubmissions(
   form: HTMLFormElement,
   isAllowed: () => boolean,
   onSubmit: () => void,
+  onFormData: (data: FormData) => void,
   signal: AbortSignal,
 ): void {
   const check = (event: Event, button: SubmitButton | null | undefined, isSubmitted: boolean) => {
@@ -29,7 +30,9 @@ export function guardSubmissions(
     // A theme that handles the click itself prevents the submission.
     if (!event.defaultPrevented) setTimeout(() => event.defaultPrevented && onSubmit());
   };
-  EventTarget.prototype.addEventListener.call(form, "submit", onSubmitEvent, { capture: true, signal });
+  const listen = EventTarget.prototype.addEventListener.bind(form);
+  listen("submit", onSubmitEvent, { capture: true, signal });
+  listen("formdata", (event) => onFormData((event as FormDataEvent).formData), { capture: true, signal });
   document.addEventListener("click", onClick, { capture: true, signal });
 }
 

@@ -11,27 +11,33 @@ export function localeOf(element: Element): string {
   }
 }
 
+const events = ["pagehide", "pageshow", "online"];
+
 /** Watches the page while its element is in it. */
 export class Surroundings {
   readonly #observer: MutationObserver;
-  readonly #onReturn: (event: Event) => void;
+  readonly #onEvent: (event: Event) => void;
 
-  /** @param onReturn the page came back from the browser's cache, or the network did */
-  constructor(onLanguage: () => void, onReturn: () => void) {
+  /**
+   * @param onLeave the shopper leaves the page, which the browser may keep
+   * @param onReturn the page came back from the browser's cache, or the network did
+   */
+  constructor(onLanguage: () => void, onLeave: () => void, onReturn: () => void) {
     this.#observer = new MutationObserver(onLanguage);
-    this.#onReturn = (event) => {
-      if (event.type === "online" || (event as PageTransitionEvent).persisted) onReturn();
+    this.#onEvent = ({ type, persisted }: Event & { persisted?: boolean }) => {
+      if (type === "pagehide") onLeave();
+      else if (type === "online" || persisted) onReturn();
     };
   }
 
   /** Does nothing if it is watching already. */
   watch(): void {
     this.#observer.observe(document.documentElement, { attributeFilter: ["lang"] });
-    for (const type of ["pageshow", "online"]) window.addEventListener(type, this.#onReturn);
+    for (const type of events) window.addEventListener(type, this.#onEvent);
   }
 
   stop(): void {
     this.#observer.disconnect();
-    for (const type of ["pageshow", "online"]) window.removeEventListener(type, this.#onReturn);
+    for (const type of events) window.removeEventListener(type, this.#onEvent);
   }
 }

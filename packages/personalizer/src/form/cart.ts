@@ -1,3 +1,6 @@
+import { dispatch } from "../events.ts";
+import { fillIn } from "../labels.ts";
+import type { Order } from "../order.ts";
 import type { Entry } from "../selection.ts";
 
 /** A cart as `/cart.js` of a Shopify store returns it. */
@@ -12,14 +15,18 @@ interface Ordered {
 
 /** Checks after an addition to the cart that a line of the cart has the order's properties. */
 export class CartCheck {
-  readonly #onMissing: (properties: Entry[], sku: string) => void;
+  readonly #element: Element;
+  readonly #order: Order;
+  readonly #show: (message: string) => void;
   #observer: PerformanceObserver | undefined;
   /** Until the cart has been checked. */
   #ordered: Ordered | undefined;
 
-  /** Gets the properties that the cart lacks, and the SKU that was ordered. */
-  constructor(onMissing: (properties: Entry[], sku: string) => void) {
-    this.#onMissing = onMissing;
+  /** @param show shows a message to the shopper */
+  constructor(element: Element, order: Order, show: (message: string) => void) {
+    this.#element = element;
+    this.#order = order;
+    this.#show = show;
   }
 
   /** The shopper has submitted the form, with these form entries. */
@@ -51,7 +58,15 @@ export class CartCheck {
     } catch {
       // The cart cannot be read, so nothing is known to be missing.
     }
-    if (missing.length > 0) this.#onMissing(missing, sku);
+    if (missing.length > 0) this.#report(missing, sku);
+  }
+
+  /** The theme has dropped properties of the order. Shoppers miss those that they can see. */
+  #report(properties: readonly Entry[], sku: string): void {
+    const seen = properties.filter(([name]) => !name.startsWith("_"));
+    const message = fillIn(this.#order.labels.missing, { text: seen.map(([, value]) => value).join(", ") });
+    const detail = { message, properties: Object.fromEntries(properties), sku };
+    if (dispatch(this.#element, "personalizer-cart-problem", detail) && seen.length > 0) this.#show(message);
   }
 }
 

@@ -23,6 +23,9 @@ export function shape(
 
 const keys = new WeakMap<Element, string>();
 
+/** The value and whether it is checked, as described. The shopper may have changed it since then. */
+export const described = new WeakMap<Element, Record<string, Value>>();
+
 /**
  * Makes the children of an element as described. Elements that stay are updated in place: one that
  * is replaced or moved in the middle of a click loses the click or the focus.
@@ -49,10 +52,17 @@ export function draw(parent: Element | ShadowRoot, shapes: readonly (Shape | fal
   }
 }
 
-/** Changes only what differs: screen readers announce texts that are set again. */
+/**
+ * Changes only what differs: screen readers announce texts that are set again. Input that no event
+ * has reported stays.
+ */
 function set(element: Element, name: string, value: Value): void {
   if (/^(on.*|checked|value|textContent)$/.test(name)) {
-    if (Reflect.get(element, name) !== value) Reflect.set(element, name, value);
+    const values = described.get(element) ?? {};
+    described.set(element, values);
+    const isSame = /^(checked|value)$/.test(name) && values[name] === value;
+    values[name] = value;
+    if (!isSame && Reflect.get(element, name) !== value) Reflect.set(element, name, value);
   } else if (value === undefined || value === false) element.removeAttribute(name);
   else if (element.getAttribute(name) !== `${value === true ? "" : value}`) {
     element.setAttribute(name, `${value === true ? "" : value}`);

@@ -4,10 +4,16 @@ import { countGraphemes, listRefused } from "./characters.ts";
 import { cleanValueOf, findStyle } from "./selection.ts";
 import type { Field, Style } from "./styles.ts";
 
+const flags = { shorten: "tooLong", remove: "patternMismatch" } as const;
+
+type Reason = "pick" | "fill" | "choose" | keyof typeof flags;
+
 /** Why the selection cannot be ordered. */
 export interface Problem {
-  readonly reason: "pick" | "fill" | "choose" | "shorten" | "remove";
+  readonly flag: keyof ValidityStateFlags;
   readonly message: string;
+  /** Whether the shopper sees it while typing; others only after an attempt to submit. */
+  readonly isImmediate: boolean;
   /** Undefined if no style is chosen. */
   readonly field: Field | undefined;
   /** Place of the field in its style; -1 without a field. */
@@ -21,9 +27,11 @@ export function listProblems(
   labels: Labels,
   required: boolean,
 ): Problem[] {
-  const create = (reason: Problem["reason"], index = -1, field?: Field, text?: string): Problem[] => [
-    { reason, message: fillIn(labels[reason], { limit: field?.limit, text }), field, index },
-  ];
+  const create = (reason: Reason, index = -1, field?: Field, text?: string): Problem[] => {
+    const isImmediate = reason in flags;
+    const flag = isImmediate ? flags[reason as keyof typeof flags] : "valueMissing";
+    return [{ flag, message: fillIn(labels[reason], { limit: field?.limit, text }), isImmediate, field, index }];
+  };
   const style = findStyle(selection, styles);
   if (style === undefined) return required && styles.length > 0 ? create("pick") : [];
   return style.fields.flatMap((field, index): Problem[] => {

@@ -24,7 +24,14 @@ export function drawForm(
   summarized: Selection,
   handlers: Handlers,
 ): void {
+  const root = body.getRootNode() as ShadowRoot;
+  const focused = root.activeElement as HTMLInputElement | null;
+  const [start, end] = [focused?.selectionStart, focused?.selectionEnd];
   draw(body, [order.styles.length > 0 && describeForm(order, problems, summarized, handlers)]);
+  // A line that moves loses the focus.
+  if (!focused?.isConnected || focused === root.activeElement) return;
+  focused.focus({ preventScroll: true });
+  if (start != null) focused.setSelectionRange(start, end ?? start);
 }
 
 function describeForm(order: Order, problems: readonly Problem[], summarized: Selection, handlers: Handlers): Shape {
@@ -33,7 +40,8 @@ function describeForm(order: Order, problems: readonly Problem[], summarized: Se
   const messageFor = (field: Field | undefined) => problems.find((one) => one.field === field)?.message ?? "";
   return shape(
     "fieldset",
-    { part: "form", role: "none", disabled: order.isDisabled || order.phase === "loading" },
+    // While another SKU loads, the shopper may go on typing, as in any field.
+    { part: "form", role: "none", disabled: order.isDisabled },
     shape("div", { part: "title", id: "title", textContent: labels.title }),
     shape(
       "div",

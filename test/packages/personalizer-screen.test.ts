@@ -1,0 +1,211 @@
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Locator } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { createOptions, openShop, options, productForm, untilEvent } from "../support/product-page.ts";
+import { until } from "../support/until.ts";
+
+// The text on the screen is the one that is ordered, however it got there, and however it is sent.
+
+const browser = await startBrowser();
+const shop = await openShop(browser, { hasService: false });
+const opened = await shop.open("");
+const { page } = opened;
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+  await shop[Symbol.asyncDispose]();
+});
+
+shop.responses.set("red", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
+shop.responses.set("blue", createOptions([{ text: "Name" }], "BOTH"));
+shop.responses.set("moved", createOptions([{ text: "Back (optional)" }, { text: "Name" }], "BOTH"));
+shop.responses.set("robe", createOptions([{ text: "Robe name" }], "ROBE"));
+shop.responses.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
+
+const widget = (attributes: string, id = "it") => options(`id="${id}" endpoint="/custom" ${attributes}`);
+const show = (markup: string) =>
+  page.evaluate(`events.length = 0, document.querySelector("main").innerHTML = ${JSON.stringify(markup)}, void 0`);
+
+async function open(attributes: string, markup = productForm(widget(attributes))) {
+  await show(markup);
+  await untilEvent(page, "ready");
+}
+
+const readLines = () =>
+  page.evaluate<string[]>(`[...new FormData(document.forms[0])]
+    .filter(([name]) => /^properties\\[(?!_|Style)/.test(name)).map(([, value]) => value)`);
+const add = () => page.getByRole("button", { name: "Add to cart" }).click();
+const hasFocus = (control: Locator) => control.evaluate((node) => node.matches(":focus"));
+
+beforeEach(async () => {
+  shop.requests.length = 0;
+  shop.cart.length = 0;
+  await show("");
+  await page.evaluate(`sessionStorage.clear(), document.documentElement.lang = "en", scrollTo(0, 0)`);
+});
+
+describe("while the shopper types", () => {
+  test.each([
+    ["another variant", "blue", "it.sku = 'blue'"],
+    ["another language", "red", "document.documentElement.lang = 'fr'"],
+    ["another place of the line", "moved", "it.sku = 'moved'"],
+  ])("%s takes neither a letter nor the caret", async (_, sku, change) => {
+    await open(`sku="red" required`);
+    const name = page.getByLabel("Name");
+    await name.pressSequentially("Anel");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    shop.requests.length = 0;
+    const release = shop.hold(sku);
+    await page.evaluate(`events.length = 0, ${change}`);
+    await until("the service receives the request", () => shop.requests.length === 1);
+    await page.keyboard.type("na");
+    release();
+    await untilEvent(page, "ready");
+    await page.keyboard.type("b");
+    expect(await name.inputValue()).toBe("Annabel");
+    expect(await readLines()).toEqual(["Annabel"]);
+  });
+
+  test("a variant that does not offer the line says so, with the focus", async () => {
+    await open(`sku="red"`);
+    await page.getByRole("radio", { name: "BOTH" }).check();
+    await page.getByLabel("Name").pressSequentially("Ann");
+    await page.evaluate("it.sku = 'robe'");
+    const notice = page.getByRole("alert");
+    await notice.getByText("no longer includes this personalization: Ann").waitFor();
+    expect(await hasFocus(notice)).toBe(true);
+  });
+});
+
+test("the first click after a loss changes the notice, shows it, and focuses it", async () => {
+  await open(`sku="red"`, `${productForm(widget(`sku="red"`))}<p style="height: 3000px"></p>`);
+  await page.getByRole("radio", { name: "BOTH" }).check();
+  await page.getByLabel("Name").fill("Ann");
+  await page.evaluate("it.sku = 'plain'");
+  const notice = page.getByRole("alert");
+  const text = "Your order no longer includes this personalization: Ann";
+  await notice.getByText(text).waitFor();
+  await page.getByRole("button", { name: "Add to cart" }).focus();
+  const before = await notice.screenshot();
+  await page.evaluate(`document.querySelector("[name=add]").style.cssText = "position: absolute; top: 2000px"`);
+  await add();
+  await notice.getByText(`${text} Nothing was added to the cart yet. Add again to order without it.`).waitFor();
+  expect(await hasFocus(notice)).toBe(true);
+  const { top = -1, bottom = -1 } =
+    (await notice.boundingBox().then((box) => box && { top: box.y, bottom: box.y + box.height })) ?? {};
+  expect(top).toBeGreaterThanOrEqual(0);
+  expect(bottom).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0);
+  expect((await notice.screenshot()).equals(before)).toBe(false);
+  expect(shop.cart).toEqual([]);
+  await page.evaluate(`document.addEventListener("submit", (event) => event.preventDefault(), { once: true })`);
+  await add();
+  expect(await notice.innerText()).toBe(text);
+});
+
+/** Ways to read a form that pages have: each returns the lines of the order. */
+const readers = {
+  FormData: "[...new FormData(form)]",
+  // As serializeArray() of jQuery 3 and 4 does.
+  jQuery: `[...form.elements].filter((one) => one.name && !one.matches(":disabled") &&
+    /^(input|select|textarea|keygen)$/i.test(one.nodeName) && !/^(submit|button|image|reset|file)$/i.test(one.type))
+    .map(({ name, value }) => [name, value])`,
+  "the names of form.elements": `[...form.elements].filter(({ name, type }) => name && type !== "submit").map(({ name }) =>
+    [name, form.elements[name].value])`,
+  "the fields inside the element": `[...it.querySelectorAll("input")].map(({ name, value }) => [name, value])`,
+};
+
+describe("a form", () => {
+  const read = (reader: string) =>
+    page.evaluate<[string, string][]>(
+      `{ const form = document.forms[0]; ${reader}.filter(([name]) => name.startsWith("properties[")) }`,
+    );
+  const expected: [string, string][] = [
+    ["properties[Style]", "BOTH"],
+    ["properties[Name]", "Ann"],
+    ["properties[_style]", "BOTH"],
+    ["properties[_personalization]", expect.any(String)],
+  ];
+
+  const outside = `<form id="product" action="/cart/add"></form><div>${widget(`sku="red" required form="product"`)}</div>`;
+  describe.each([
+    ["around the element", productForm(widget(`sku="red" required`))],
+    ["that the element names", outside],
+  ])("%s", (_, markup) => {
+    test.each(Object.entries(readers))("has the order once, read by %s", async (_, reader) => {
+      await open("", markup);
+      await page.getByLabel("Name").fill("Ann");
+      expect(await read(reader)).toEqual(expected);
+      // A framework that sets the fallback content.
+      await page.evaluate(`it.textContent = "Call us."`);
+      expect(await read(reader)).toEqual(expected);
+      await page.evaluate("it.disabled = true");
+      expect(await read(reader)).toEqual([]);
+      await page.evaluate("it.disabled = false, document.forms[0].reset()");
+      expect((await read(reader)).map(([name]) => name)).not.toContain("properties[Name]");
+    });
+  });
+
+  test("of a copy has nothing of the original", async () => {
+    await open(`sku="blue" required`);
+    await page.getByLabel("Name").fill("Ann");
+    await page.evaluate(`events.length = 0, document.querySelector("main").append(document.forms[0].cloneNode(true))`);
+    await untilEvent(page, "ready");
+    expect(await page.evaluate<string[]>(`[...new FormData(document.forms[1]).values()]`)).not.toContain("Ann");
+  });
+});
+
+describe("a text that the browser or a program filled in", () => {
+  const fill = {
+    "with `change` alone": `field.value = "Anna", field.dispatchEvent(new Event("change", { bubbles: true }))`,
+    "without an event": `field.value = "Anna"`,
+  };
+  const send = {
+    "by a click": `document.querySelector("[name=add]").click()`,
+    "by requestSubmit()": "form.requestSubmit()",
+    "by a script that reads the form": `fetch("/cart/add", { method: "POST", body: new FormData(form) })`,
+  };
+  const cases = Object.keys(fill).flatMap((how) => Object.keys(send).map((way) => [how, way] as const));
+  test.each(cases)("%s is ordered %s", async (how, way) => {
+    await open("", productForm(widget(`sku="red" required`), "novalidate"));
+    await page.evaluate(`document.addEventListener("submit", (event) => {
+      event.preventDefault();
+      fetch("/cart/add", { method: "POST", body: new FormData(event.target) });
+    }, { once: true })`);
+    await page.evaluate(`{
+      const form = document.forms[0], field = it.shadowRoot.querySelector("#line-0");
+      ${fill[how as keyof typeof fill]}; ${send[way as keyof typeof send]}; void 0
+    }`);
+    await until("the cart has the order", () => shop.cart.length > 0);
+    expect(shop.cart.pop()).toContainEqual(["properties[Name]", "Anna"]);
+  });
+
+  test("stays when the page sets labels or another variant", async () => {
+    await open(`sku="red" required`);
+    await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Anna", it.labels = { title: "Gravur" }`);
+    expect(await readLines()).toEqual(["Anna"]);
+    await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Annabel", it.sku = "blue", events.length = 0`);
+    await untilEvent(page, "ready");
+    expect(await readLines()).toEqual(["Annabel"]);
+  });
+});
+
+test("the console warns a developer once of elements without a form, or created anew for another variant", async () => {
+  await using fresh = await shop.open("");
+  const put = async (markup: string) => {
+    await fresh.page.evaluate(
+      `events.length = 0, document.querySelector("main").innerHTML = ${JSON.stringify(markup)}`,
+    );
+    await untilEvent(fresh.page, "ready");
+  };
+  for (let count = 0; count < 2; count++) {
+    await put(widget(`sku="red"`));
+    for (const sku of ["red", "blue"]) {
+      await put(productForm(widget(`sku="${sku}" required`)));
+      await fresh.page.getByLabel("Name").fill("Ann");
+    }
+  }
+  expect(fresh.faults).toEqual([
+    expect.stringMatching(/^warning: <personalization-options> is in no form/),
+    expect.stringMatching(/^warning: <personalization-options> was created anew for another variant/),
+  ]);
+});
