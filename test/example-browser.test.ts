@@ -360,7 +360,7 @@ describe("the widget's script", () => {
     for (const path of ["/personalization-options.js", `/personalization-options/${version}.js`]) {
       const markup = `<!doctype html><title>Napkin</title><link rel="icon" href="data:,">
         <script type="module" src="${service.url}${path}"></script>
-        <personalization-options sku="1812234"></personalization-options>`;
+        <form><personalization-options sku="1812234"></personalization-options></form>`;
       await using site = Bun.serve({
         port: 0,
         hostname: "127.0.0.1",

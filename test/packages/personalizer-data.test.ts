@@ -94,6 +94,7 @@ describe("a form of the service", () => {
           hint: "Vor- und Nachname",
           optional: true,
           limit: 2,
+          minimum: undefined,
           characters: "[A-Z]",
           uppercase: "de",
           image: "/a.svg",
@@ -128,16 +129,19 @@ describe("the characters of a text", () => {
     ["葛\u{e0100}", undefined, []],
     ["🎁 Ann ❤️", undefined, ["🎁", "❤️"]],
     ["👩‍👩‍👧 🇫🇷 1️⃣", undefined, ["👩‍👩‍👧", "🇫🇷", "1️⃣"]],
-    ["A\u200bnn\u202e", undefined, ["U+200B", "U+202E"]],
-    ["\u3164", undefined, ["U+3164"]],
-    ["\u{f0000}\ud800", undefined, ["U+F0000", "U+D800"]],
-    ["ANN LEE", "[A-Z]", ["␣"]],
+    ["A\u200bnn\u202e", undefined, ["an invisible character"]],
+    ["\u3164", undefined, ["an invisible character"]],
+    ["\u{f0000}\ud800", undefined, ["an invisible character"]],
+    ["Z\ufffde", undefined, ["\ufffd"]],
+    [`A${"\u0302".repeat(50)}n`, "[\\p{L}\\p{M}]", ["A\u0302\u0302\u0302"]],
+    ["བསྒྲུབས", undefined, []],
+    ["ANN LEE", "[A-Z]", ["a space"]],
     ["2O26", "[0-9]", ["O"]],
     ["Zoë", "[\\p{L}\\p{M}]", []],
     ["🎁", "[\\p{Emoji}]", []],
     ["🎁", "[\\p{Unknown}]", ["🎁"]],
   ])("%j, if %p is allowed, has %j to remove", (text, characters, refused) => {
-    expect(listRefused(text, characters)).toEqual(refused);
+    expect(listRefused(text, characters, labels)).toEqual(refused);
   });
 
   test("are counted as a reader counts them", () => {
@@ -146,6 +150,7 @@ describe("the characters of a text", () => {
 
   test("are cleaned, and become capitals of the language", () => {
     expect(cleanText(" Zoe\u0308\u00a0L. ", undefined)).toBe("Zoë L.");
+    expect(cleanText("\u200e\u2068 Ann \u2069\u200f\ufeff", undefined)).toBe("Ann");
     expect([cleanText("ipek", "tr"), cleanText("ipek", "en"), cleanText("straße", "de")]).toEqual([
       "İPEK",
       "IPEK",
@@ -159,6 +164,7 @@ describe("parseInstruction", () => {
     ["Year: 4 digits, e.g. 2026", "[0-9]"],
     ["Established (optional): 4 digits", "[0-9]"],
     ["Max 3 initials: first, LAST, middle", "[\\p{L}\\p{M}]"],
+    ["Initials: up to 3 letters", "[\\p{L}\\p{M}]"],
     ["Up to 3 letters", undefined],
     ["Up to 8 characters, or 4 digits", undefined],
     ["Family name: up to 12 digits", undefined],
@@ -181,13 +187,22 @@ describe("parseInstruction", () => {
     ["At least 4 digits", undefined],
     ["Number: 4 digits or more", undefined],
     ["Between 3 and 12 characters", undefined],
-    ["Up to 1,000 characters", undefined],
+    ["Up to 1,000 characters", 1000],
+    ["Up to 2,000 characters", undefined],
     ["Up to 3 lines", undefined],
     ["Up to 0 characters", undefined],
     ["3 characters", undefined],
     ["The last 4 digits", undefined],
   ])("reads %j with the limit %p", (text, limit) => {
     expect(parseInstruction(text, "optional").limit).toBe(limit);
+  });
+
+  test.each([
+    ["Year: 4 digits, e.g. 2026", 4],
+    ["Up to 4 digits", undefined],
+    ["Code: 4 digits, or up to 8 characters", undefined],
+  ])("reads %j with the minimum %p", (text, minimum) => {
+    expect(parseInstruction(text, "optional").minimum).toBe(minimum);
   });
 
   test.each([

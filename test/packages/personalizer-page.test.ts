@@ -202,7 +202,7 @@ describe("a form of the service", () => {
     await page.getByRole("radio", { name: "Monogramm" }).check();
     const field = page.getByLabel("Initialen");
     await field.fill("a b🎁c");
-    await page.getByText("Bitte entfernen Sie, was nicht angefertigt werden kann: ␣ 🎁").waitFor();
+    await page.getByText("Bitte entfernen Sie, was nicht angefertigt werden kann: ein Leerzeichen, 🎁").waitFor();
     await field.fill("abcd");
     await page.getByText("Bitte verwenden Sie höchstens 3 Zeichen.").waitFor();
     expect(await page.evaluate<boolean[]>("[it.validity.tooLong, document.forms[0].checkValidity()]")).toEqual([

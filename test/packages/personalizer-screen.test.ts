@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Locator } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
-import { createOptions, openShop, options, productForm, untilEvent } from "../support/product-page.ts";
+import { createOptions, openShop, options, productForm, readEvents, untilEvent } from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 // The text on the screen is the one that is ordered, however it got there, and however it is sent.
@@ -89,7 +89,7 @@ test("the first click after a loss changes the notice, shows it, and focuses it"
   const before = await notice.screenshot();
   await page.evaluate(`document.querySelector("[name=add]").style.cssText = "position: absolute; top: 2000px"`);
   await add();
-  await notice.getByText(`${text} Nothing was added to the cart yet. Add again to order without it.`).waitFor();
+  await notice.getByText(`${text} Nothing was added yet. Add again to order without it.`).waitFor();
   expect(await hasFocus(notice)).toBe(true);
   const { top = -1, bottom = -1 } =
     (await notice.boundingBox().then((box) => box && { top: box.y, bottom: box.y + box.height })) ?? {};
@@ -187,6 +187,68 @@ describe("a text that the browser or a program filled in", () => {
     await untilEvent(page, "ready");
     expect(await readLines()).toEqual(["Annabel"]);
   });
+});
+
+describe("a text", () => {
+  test.each<[string, string, string, string]>([
+    ["initials with something else", "Initials: up to 3 letters", "a1!", "Please remove what cannot be made: 1, !"],
+    ["a year of two digits", "Year: 4 digits", "19", "Please use exactly 4 characters."],
+    ["accents without end", "Name", `A${"\u0302".repeat(50)}nn`, "Please remove what cannot be made: Â\u0302\u0302"],
+    ["what is not a character", "Name", "Ann\ufffd", "Please remove what cannot be made: \ufffd"],
+    ["what nobody sees", "Name", "A\u200bnn", "Please remove what cannot be made: an invisible character"],
+  ])("that has %s is refused in words", async (_, text, typed, message) => {
+    shop.responses.set("text", createOptions([{ text }]));
+    await open(`sku="text" required`);
+    await page.getByRole("textbox").fill(typed);
+    expect(await page.evaluate<boolean>("it.reportValidity()")).toBe(false);
+    expect(await page.locator("#it #line-0-message").innerText()).toStartWith(message);
+  });
+
+  test("of up to 1,000 characters wraps, has lines, and is ordered as it is shown", async () => {
+    shop.responses.set("note", createOptions([{ text: "Note: up to 1,000 characters" }]));
+    await open(`sku="note" required`);
+    const field = page.getByRole("textbox", { name: "Note" });
+    const height = () => field.evaluate((one) => (one as unknown as { scrollHeight: number }).scrollHeight);
+    const before = await height();
+    await field.pressSequentially("For Ann,");
+    await page.keyboard.press("Enter");
+    await page.keyboard.insertText("with love ".repeat(40).trim());
+    expect(await height()).toBeGreaterThan(before);
+    expect(await readLines()).toEqual([await field.inputValue()]);
+    expect((await readLines())[0]).toStartWith("For Ann,\nwith love");
+    expect(await page.evaluate<boolean>("it.checkValidity()")).toBe(true);
+  });
+
+  test("pasted with marks of its direction, and a choice with spaces, are ordered as they should be", async () => {
+    shop.responses.set("thread", createOptions([{ text: "Name" }, { text: "Thread", choices: [" Red ", "Blue"] }]));
+    await open(`sku="thread" required`);
+    await page.getByLabel("Name").fill("\u2068Ann\u2069\u200f");
+    await page.getByRole("radio", { name: "Red" }).check();
+    expect(await page.evaluate<string[]>(`[...new FormData(document.forms[0]).values()].slice(2, 4)`)).toEqual([
+      "Ann",
+      " Red ",
+    ]);
+    expect(await page.evaluate<boolean>("it.checkValidity()")).toBe(true);
+  });
+});
+
+test("while an optional element loads, its place is visible after a moment", async () => {
+  const release = shop.hold("blue");
+  await show(productForm(widget(`sku="blue"`)));
+  const box = page.locator("#it").locator("[part~=loading]");
+  await until("it is visible", async () => ((await box.boundingBox())?.height ?? 0) > 20);
+  release();
+  await untilEvent(page, "ready");
+  expect(await box.count()).toBe(0);
+});
+
+test.each([".", ".."])("the SKU %j fails with the reason, as in the client, and without a request", async (sku) => {
+  await show(productForm(widget(`sku="${sku}"`)));
+  await untilEvent(page, "error");
+  const [{ detail } = { detail: {} }] = await readEvents(page);
+  const message = `The personalization options could not be loaded: "${sku}" cannot be used in a URL path.`;
+  expect(detail).toEqual({ message, reason: "sku", status: null, sku });
+  expect(shop.requests).toEqual([]);
 });
 
 test("the console warns a developer once of elements without a form, or created anew for another variant", async () => {

@@ -520,6 +520,7 @@ describe("the element", () => {
       "fitSelection",
       "listProblems",
       "readControls",
+      "showEntries",
       "styleSheet",
       "submitOnEnter",
       "toEntries",

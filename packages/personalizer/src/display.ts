@@ -60,7 +60,6 @@ export class Display {
   get target(): HTMLElement | undefined {
     const { isBlocked, phase } = this.#order;
     if (isBlocked) return phase === "failed" ? this.#retry : this.#notice;
-    if (phase !== "ready") return undefined;
     const [problem] = this.#order.listProblems();
     const field = problem && this.#find(`#line-${problem.index}`);
     return (
@@ -80,9 +79,13 @@ export class Display {
 
   /** Keeps the focus in the element if what had it is gone. */
   refocus(focused: Element): void {
-    if (focused.getClientRects().length > 0) return;
+    if (focused.getClientRects()[0]) return;
     if (this.isNoticeVisible) this.focusNotice();
     else this.target?.focus();
+  }
+
+  drawEntries(entries: readonly Entry[]): void {
+    this.#form?.showEntries(this.#root.host, entries);
   }
 
   /** Takes over input that no event has reported. */
@@ -116,13 +119,13 @@ export class Display {
   #draw(): void {
     const { phase, labels, isDisabled, styles, required } = this.#order;
     const loss = this.#order.lossMessage();
-    const hasFallback = this.#slot
-      .assignedNodes()
-      .some((node) => node.nodeType === Node.ELEMENT_NODE || node.textContent?.trim() !== "");
+    const hasFallback = this.#slot.assignedNodes().some((node) => node instanceof Element || node.textContent?.trim());
     const isNoticeShown =
       this.showsBlock || loss !== "" || this.cartProblem !== "" || (phase === "failed" && (required || !hasFallback));
     this.#slot.hidden = styles.length > 0 || phase === "empty";
     this.#notice.hidden = !isNoticeShown;
+    const isWaiting = phase === "loading" && styles.length === 0 && !hasFallback && !isNoticeShown;
+    this.#body.part.toggle("loading", isWaiting);
     const again = loss && this.showsBlock && labels.again;
     setText(this.#message, [this.#order.phaseMessage(), loss, again, this.cartProblem].filter(Boolean).join(" "));
     this.#retry.disabled = isDisabled;

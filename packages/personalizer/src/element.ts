@@ -87,16 +87,12 @@ export class PersonalizationOptions extends FormControl {
     const isValid = this.checkValidity();
     const isNewLoss = this.#order.reportLoss();
     if (isValid && !isNewLoss) return true;
+    this.#display[isValid ? "showsBlock" : "showsProblems"] = true;
+    this.#show();
     if (isValid) {
-      this.#display.showsBlock = true;
-      this.#show();
       dispatch(this, "invalid", { message: this.#order.lossMessage(), label: null });
       this.#display.focusNotice();
-    } else {
-      this.#display.showsProblems = true;
-      this.#show();
-      this.focus();
-    }
+    } else this.focus();
     return false;
   }
 
@@ -133,7 +129,7 @@ export class PersonalizationOptions extends FormControl {
   connectedCallback(): void {
     this.#drafts.join(true);
     this.guardForm();
-    this.#surroundings.watch();
+    this.#surroundings.watch(true);
     this.#cartCheck?.watch(this.getAttribute("cart"));
     this.numberEntries();
     if (!this.#isLoaded && !this.#loader.isLoading) this.#loadSoon();
@@ -143,7 +139,7 @@ export class PersonalizationOptions extends FormControl {
   disconnectedCallback(): void {
     this.#drafts.join(this.isConnected);
     this.guardForm();
-    this.#surroundings.stop();
+    this.#surroundings.watch(false);
     this.#cartCheck?.watch(null);
     // A moved element is connected again by then, and its request continues.
     queueMicrotask(() => {
@@ -264,11 +260,9 @@ export class PersonalizationOptions extends FormControl {
   }
 
   protected override isAllowed(): boolean {
-    if (this.#display.cartProblem !== "" || this.#display.showsBlock) {
-      this.#display.cartProblem = "";
-      this.#display.showsBlock = false;
-      this.#show();
-    }
+    this.#display.cartProblem = "";
+    this.#display.showsBlock = false;
+    this.#show();
     const isAllowed = this.reportValidity();
     if (isAllowed) this.#cartCheck?.expect(this.listEntries(), this.sku);
     return isAllowed;
@@ -294,6 +288,10 @@ export class PersonalizationOptions extends FormControl {
 
   protected override read(): void {
     this.#display.read();
+  }
+
+  protected override drawEntries(entries: readonly Entry[]): void {
+    this.#display.drawEntries(entries);
   }
 
   protected override listEntries(): Entry[] {

@@ -1,5 +1,5 @@
 import { defaultEndpoint } from "./addresses.ts";
-import { showEntries } from "./entries.ts";
+import { setAttribute } from "./attributes.ts";
 import type { Entry } from "./selection.ts";
 import { guardSubmissions, listControls } from "./submission.ts";
 
@@ -20,6 +20,7 @@ export abstract class FormControl extends HTMLElement {
   /** Takes over input that no event has reported. */
   protected abstract read(): void;
   protected abstract listEntries(): Entry[];
+  protected abstract drawEntries(entries: readonly Entry[]): void;
 
   get sku(): string {
     return this.getAttribute("sku") ?? "";
@@ -98,14 +99,21 @@ export abstract class FormControl extends HTMLElement {
   }
 
   protected showEntries(): void {
-    showEntries(this, this.listEntries());
+    const entries = this.listEntries();
+    if (entries.length > 0) this.drawEntries(entries);
+    else this.#removeEntries();
     this.#contentObserver.observe(this, { childList: true });
   }
 
   /** Chromium restores a form only if its first fields have the names that they had before. */
   protected hideEntries(): void {
     this.#contentObserver.disconnect();
-    showEntries(this, []);
+    this.#removeEntries();
+  }
+
+  /** A copy of an element has those of the original. */
+  #removeEntries(): void {
+    for (const input of this.querySelectorAll("[slot=entry]")) input.remove();
   }
 
   /** Place among the elements in the form, from 1. */
@@ -121,8 +129,3 @@ export abstract class FormControl extends HTMLElement {
 
 const listPeers = (form: HTMLFormElement | null) =>
   form ? listControls(form).filter((control) => control instanceof FormControl) : [];
-
-function setAttribute(element: Element, name: string, value: string | null | undefined): void {
-  if (value == null) element.removeAttribute(name);
-  else element.setAttribute(name, value);
-}

@@ -7,7 +7,7 @@ export const baseLabels = {
   failed: "The personalization options could not be loaded.",
   retry: "Try again",
   lost: "Your order no longer includes this personalization: {text}",
-  again: "Nothing was added to the cart yet. Add again to order without it.",
+  again: "Nothing was added yet. Add again to order without it.",
 };
 
 type LabelName = keyof typeof defaultLabels;
@@ -19,7 +19,9 @@ export interface Labels extends Readonly<Record<LabelName, string>> {
 }
 
 const labelNames = [
-  ..."title none style line optional select nothing counter summary pick fill choose shorten remove missing".split(" "),
+  ..."title none style line optional select nothing counter summary pick fill choose shorten lengthen remove space invisible missing".split(
+    " ",
+  ),
   ...Object.keys(baseLabels),
 ] as LabelName[];
 

@@ -4,7 +4,7 @@ import { isForm, isPersonalization } from "./response.ts";
 const maxRetries = 3;
 const firstBackoffMs = 500;
 
-export type FailureReason = "network" | "timeout" | "status" | "answer";
+export type FailureReason = "network" | "timeout" | "status" | "answer" | "sku";
 
 /** The service did not return usable options. */
 export class LoadError extends Error {
@@ -12,8 +12,8 @@ export class LoadError extends Error {
   /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
 
-  constructor(reason: FailureReason, status?: number) {
-    super(`The personalization options could not be loaded: ${reason}${status === undefined ? "" : ` ${status}`}`);
+  constructor(reason: FailureReason, status?: number, detail = `${reason} ${status ?? ""}`.trim()) {
+    super(`The personalization options could not be loaded: ${detail}`);
     this.reason = reason;
     this.status = status;
   }
@@ -33,6 +33,8 @@ export interface Wanted {
  */
 export async function requestOptions({ endpoint, locale, sku }: Wanted, signal: AbortSignal, deadline: number) {
   const base = `${endpoint.replace(/\/+$/, "")}/products`;
+  // Browsers remove such a segment, also if it is escaped.
+  if (/^\.\.?$/.test(sku)) throw new LoadError("sku", undefined, `"${sku}" cannot be used in a URL path.`);
   // A URL cannot contain lone surrogates. The SKU is unknown then.
   const segment = encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"));
   let response = await fetchWithRetries(`${base}/form/${locale}/${segment}`, signal, deadline);

@@ -30,10 +30,11 @@ export function guardSubmissions(
     // A theme that handles the click itself prevents the submission.
     if (!event.defaultPrevented) setTimeout(() => event.defaultPrevented && onSubmit());
   };
-  const listen = EventTarget.prototype.addEventListener.bind(form);
-  listen("submit", onSubmitEvent, { capture: true, signal });
-  listen("formdata", (event) => onFormData((event as FormDataEvent).formData), { capture: true, signal });
-  document.addEventListener("click", onClick, { capture: true, signal });
+  const options = { capture: true, signal };
+  const listen = EventTarget.prototype.addEventListener;
+  listen.call(form, "submit", onSubmitEvent, options);
+  listen.call(form, "formdata", (event) => onFormData((event as FormDataEvent).formData), options);
+  listen.call(document, "click", onClick, options);
 }
 
 type SubmitButton = HTMLButtonElement | HTMLInputElement;

@@ -30,14 +30,10 @@ export class Surroundings {
     };
   }
 
-  /** Does nothing if it is watching already. */
-  watch(): void {
-    this.#observer.observe(document.documentElement, { attributeFilter: ["lang"] });
-    for (const type of events) window.addEventListener(type, this.#onEvent);
-  }
-
-  stop(): void {
-    this.#observer.disconnect();
-    for (const type of events) window.removeEventListener(type, this.#onEvent);
+  /** @param isOn whether the element is in the page */
+  watch(isOn: boolean): void {
+    if (isOn) this.#observer.observe(document.documentElement, { attributeFilter: ["lang"] });
+    else this.#observer.disconnect();
+    for (const type of events) window[isOn ? "addEventListener" : "removeEventListener"](type, this.#onEvent);
   }
 }

@@ -9,7 +9,7 @@ export interface PersonalizationEvents {
   /** The options could not be loaded. */
   error: CustomEvent<{
     readonly message: string;
-    readonly reason: "network" | "timeout" | "status" | "answer";
+    readonly reason: "network" | "timeout" | "status" | "answer" | "sku";
     readonly status: number | null;
     readonly sku: string;
   }>;

@@ -75,8 +75,11 @@ function findMissing(entries: readonly Entry[], { items }: Cart): Entry[] {
   let missing = entries.map(([name, value]): Entry => [name.slice("properties[".length, -1), value]);
   const ordered = missing;
   for (const { properties } of items) {
-    const lacking = ordered.filter(([name, value]) => `${properties?.[name]}`.trim() !== value);
+    const lacking = ordered.filter(([name, value]) => plain(`${properties?.[name]}`) !== plain(value));
     if (lacking.length < missing.length) missing = lacking;
   }
   return missing;
 }
+
+/** Requests have line ends of their own, and carts may trim. */
+const plain = (value: string) => value.replaceAll("\r", "").trim();

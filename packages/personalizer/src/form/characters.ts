@@ -1,15 +1,23 @@
+import type { Labels } from "../labels.ts";
+
 /**
- * Characters that cannot be made unless a presentation allows them: invisible ones, and those that
- * are emoji by default. After a letter, joiners and variation selectors are part of the spelling.
+ * Characters that cannot be made unless a presentation allows them: invisible ones, the one that
+ * stands for a broken one, and those that are emoji by default. After a letter, joiners and variation selectors are part of the spelling.
  */
 const unmakeable = new RegExp(
   [
     "(?!(?<=[\\p{L}\\p{M}])[\\u200c\\u200d\\u180b-\\u180d\\ufe00-\\ufe0e\\u{e0100}-\\u{e01ef}])",
-    "[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800]",
+    "[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufffd]",
     "|[\\p{Emoji_Presentation}\\u20e3]|(?=[\\u{10000}-\\u{10ffff}])\\p{Extended_Pictographic}",
   ].join(""),
   "u",
 );
+
+/** More marks on a letter than any language has. */
+const stacked = /\p{M}{9}/u;
+
+/** Spaces, and marks that keyboards and messengers put around a text for its direction. */
+const edges = /^[\s\p{Bidi_C}\u200b]+|[\s\p{Bidi_C}\u200b]+$/gu;
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 
@@ -30,7 +38,7 @@ export function cleanText(text: string, uppercase: string | undefined): string {
   const clean = text
     .normalize("NFC")
     .replace(/[\t\u00a0\u202f]/g, " ")
-    .trim();
+    .replace(edges, "");
   return uppercase === undefined ? clean : clean.toLocaleUpperCase(uppercase);
 }
 
@@ -38,10 +46,16 @@ export function cleanText(text: string, uppercase: string | undefined): string {
  * Lists the graphemes that cannot be ordered, so that a shopper can find them.
  * @param characters the allowed ones as a class of a regular expression; undefined for the default
  */
-export function listRefused(text: string, characters: string | undefined): string[] {
+export function listRefused(text: string, characters: string | undefined, labels: Labels): string[] {
   const allowed = toRegExp(characters);
-  const isRefused = (grapheme: string) => (allowed ? !allowed.test(grapheme) : unmakeable.test(grapheme));
-  return [...new Set(toGraphemes(text).filter(isRefused))].map(toVisible);
+  const isRefused = (grapheme: string) =>
+    stacked.test(grapheme) || (allowed ? !allowed.test(grapheme) : unmakeable.test(grapheme));
+  const toVisible = (grapheme: string) => {
+    if (grapheme === " ") return labels.space;
+    if (stacked.test(grapheme)) return [...grapheme].slice(0, 4).join("");
+    return /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(grapheme) ? grapheme : labels.invisible;
+  };
+  return [...new Set(toGraphemes(text).filter(isRefused).map(toVisible))];
 }
 
 /** A browser may not know a property of Unicode in the class. */
@@ -52,10 +66,3 @@ function toRegExp(characters: string | undefined): RegExp | undefined {
     return undefined;
   }
 }
-
-const toVisible = (grapheme: string) =>
-  grapheme === " "
-    ? "␣"
-    : /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(grapheme)
-      ? grapheme
-      : [...grapheme].map((one) => `U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`).join(" ");

@@ -15,7 +15,10 @@ const formLabels = {
   fill: "Please fill this in.",
   choose: "Please choose one.",
   shorten: "Please use {limit} characters at most.",
+  lengthen: "Please use exactly {limit} characters.",
   remove: "Please remove what cannot be made: {text}",
+  space: "a space",
+  invisible: "an invisible character",
   missing: "The cart lacks this personalization: {text}",
 };
 

@@ -3,6 +3,7 @@ export { CartCheck } from "./cart.ts";
 export { checksum } from "./checksum.ts";
 export { completeLabels } from "./default-labels.ts";
 export { submitOnEnter } from "./enter.ts";
+export { showEntries } from "./entries.ts";
 export { listProblems } from "./problems.ts";
 export { completeData, readControls } from "./read.ts";
 export { fitSelection, toEntries, toValue } from "./selection.ts";

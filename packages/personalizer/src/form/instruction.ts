@@ -7,6 +7,8 @@ export interface Instruction {
   readonly optional: boolean;
   /** Characters as a reader counts them; undefined unless the text states a clear limit. */
   readonly limit: number | undefined;
+  /** The limit, if the text asks for exactly that many. */
+  readonly minimum: number | undefined;
   /** The characters that the text asks for, as a class of a regular expression. */
   readonly characters: string | undefined;
 }
@@ -19,17 +21,23 @@ const maxLabelLength = 60;
  */
 const labelAndHint = new RegExp(`^(.{1,${maxLabelLength}}?)(?:[:;]|(?<=\\p{L}{4})\\.(?=\\s+\\p{Lu}))\\s+(.+)$`, "su");
 
+/** "Year: 4 digits" asks for four; "at least 4 digits" and "4 digits or more" do not. */
+const exactPattern = /(?:^|[:.;]\s+)(\d{1,3})\s+digits?(?=$|[,.;])/gi;
+
+/** Up to 1,000, as in a presentation. */
 const limitPatterns = [
-  /\b(?:up to|at most|no more than|max(?:imum)?\.?(?: of)?:?)\s+(\d{1,3})\s+(?:characters?|letters?|initials?|digits?)\b/gi,
-  /(?<!\d[,.\s–-]*)\b(\d{1,3})\s+(?:characters?|letters?|initials?|digits?)\s+(?:max(?:imum)?|at most)\b/gi,
-  // "Year: 4 digits" states a limit; "at least 4 digits" and "4 digits or more" do not.
-  /(?:^|[:.;]\s+)(\d{1,3})\s+digits?(?=$|[,.;])/gi,
+  /\b(?:up to|at most|no more than|max(?:imum)?\.?(?: of)?:?)\s+(\d{1,3}|1,?000)\s+(?:characters?|letters?|initials?|digits?)\b/gi,
+  /(?<!\d[,.\s–-]*)\b(\d{1,3}|1,?000)\s+(?:characters?|letters?|initials?|digits?)\s+(?:max(?:imum)?|at most)\b/gi,
+  exactPattern,
 ];
 
-/** Only if the text speaks of nothing else: refusing a valid text would be worse. */
-const kinds: readonly [name: RegExp, characters: string][] = [
-  [/^digits?$/i, "[0-9]"],
-  [/^initials?$/i, "[\\p{L}\\p{M}]"],
+/**
+ * Only if the text speaks of nothing else: refusing a valid text would be worse. "Up to 20 letters"
+ * may be said of a name, which has spaces.
+ */
+const kinds: readonly [names: RegExp, characters: string][] = [
+  [/^(digits? ?)+$/i, "[0-9]"],
+  [/^(letters? )*initials?( letters?| initials?)*$/i, "[\\p{L}\\p{M}]"],
 ];
 
 const parentheses = /\s*\(([^()]*)\)/g;
@@ -45,18 +53,22 @@ export function parseInstruction(text: string, optionalLabel: string): Instructi
   rest = rest.trim();
   const isLong = rest.length > maxLabelLength;
   const [, label = isLong ? "" : rest, hint = isLong ? rest : ""] = rest.match(labelAndHint) ?? [];
-  return { label, hint, optional: marks.length > 0, limit: limitOf(rest), characters: charactersOf(rest) };
+  const limit = limitOf(rest);
+  const minimum = listLimits(rest, [exactPattern]).find((exact) => exact === limit);
+  return { label, hint, optional: marks.length > 0, limit, minimum, characters: charactersOf(rest) };
 }
 
 function charactersOf(text: string): string | undefined {
   if (limitOf(text) === undefined) return undefined;
   const named = text.match(/\b(?:characters?|letters?|initials?|digits?|names?)\b/gi) ?? [];
-  return kinds.find(([kind]) => named.length > 0 && named.every((name) => kind.test(name)))?.[1];
+  return kinds.find(([names]) => names.test(named.join(" ")))?.[1];
 }
 
 /** Takes the largest limit: rejecting a valid text would be worse than allowing a long one. */
 function limitOf(text: string): number | undefined {
-  const limits = limitPatterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, limit]) => Number(limit)));
-  const limit = Math.max(0, ...limits);
+  const limit = Math.max(0, ...listLimits(text, limitPatterns));
   return limit > 0 ? limit : undefined;
 }
+
+const listLimits = (text: string, patterns: readonly RegExp[]) =>
+  patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, limit = ""]) => Number(limit.replace(",", ""))));

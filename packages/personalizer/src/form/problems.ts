@@ -2,11 +2,16 @@ import { fillIn, type Labels } from "../labels.ts";
 import type { Selection } from "../selection.ts";
 import { countGraphemes, listRefused } from "./characters.ts";
 import { cleanValueOf, findStyle } from "./selection.ts";
-import type { Field, Style } from "./styles.ts";
+import { type Field, isLong, type Style } from "./styles.ts";
 
-const flags = { shorten: "tooLong", remove: "patternMismatch" } as const;
-
-type Reason = "pick" | "fill" | "choose" | keyof typeof flags;
+const flags = {
+  pick: "valueMissing",
+  fill: "valueMissing",
+  choose: "valueMissing",
+  lengthen: "tooShort",
+  shorten: "tooLong",
+  remove: "patternMismatch",
+} as const;
 
 /** Why the selection cannot be ordered. */
 export interface Problem {
@@ -27,10 +32,10 @@ export function listProblems(
   labels: Labels,
   required: boolean,
 ): Problem[] {
-  const create = (reason: Reason, index = -1, field?: Field, text?: string): Problem[] => {
-    const isImmediate = reason in flags;
-    const flag = isImmediate ? flags[reason as keyof typeof flags] : "valueMissing";
-    return [{ flag, message: fillIn(labels[reason], { limit: field?.limit, text }), isImmediate, field, index }];
+  const create = (reason: keyof typeof flags, index = -1, field?: Field, text?: string): Problem[] => {
+    const isImmediate = reason === "shorten" || reason === "remove";
+    const message = fillIn(labels[reason], { limit: field?.limit, text });
+    return [{ flag: flags[reason], message, isImmediate, field, index }];
   };
   const style = findStyle(selection, styles);
   if (style === undefined) return required && styles.length > 0 ? create("pick") : [];
@@ -39,8 +44,12 @@ export function listProblems(
     const isText = field.choices.length === 0;
     if (value === "") return field.optional ? [] : create(isText ? "fill" : "choose", index, field);
     if (!isText) return [];
-    const refused = listRefused(value, field.characters);
-    if (refused.length > 0) return create("remove", index, field, refused.join(" "));
-    return countGraphemes(value) > (field.limit ?? Infinity) ? create("shorten", index, field) : [];
+    const { limit = Infinity, minimum = 0, characters } = field;
+    const written = isLong(field) && characters === undefined ? value.replaceAll("\n", "") : value;
+    const refused = listRefused(written, characters, labels);
+    if (refused.length > 0) return create("remove", index, field, refused.join(", "));
+    const count = countGraphemes(value);
+    if (count < minimum) return create("lengthen", index, field);
+    return count > limit ? create("shorten", index, field) : [];
   });
 }

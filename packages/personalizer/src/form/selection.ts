@@ -8,7 +8,7 @@ export const findStyle = ({ style }: Selection, styles: readonly Style[]) => sty
 
 /** The value to order. */
 export const cleanValue = (value: string, { choices, uppercase }: Field) =>
-  choices.length > 0 ? value.trim() : cleanText(value, uppercase);
+  choices.length > 0 ? value : cleanText(value, uppercase);
 
 export const cleanValueOf = ({ values }: Selection, style: Style, field: Field) =>
   cleanValue(values.get(keyOf(style, field)) ?? "", field);

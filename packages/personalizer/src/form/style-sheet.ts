@@ -30,6 +30,7 @@ label{cursor:pointer}
 [part~=choice]{display:flex;gap:.5rem;padding:.55rem .8rem;min-inline-size:0;max-inline-size:100%}
 [part~=field]{inline-size:100%;min-block-size:2.85rem;padding:.5rem .8rem;font:inherit;font-size:max(1em,16px);color:inherit;
 background:transparent;border:1px solid var(--_field);border-radius:var(--_radius)}
+textarea{min-block-size:6em;field-sizing:content;resize:vertical}
 [part~=uppercase]{text-transform:uppercase}
 [part~=select]{cursor:pointer;text-overflow:ellipsis;appearance:none;padding-inline-end:2.5rem;background:
 linear-gradient(45deg,transparent 50%,currentColor 50%) calc(100% - 1.25rem) 55%/.4rem .4rem no-repeat,

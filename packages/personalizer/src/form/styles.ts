@@ -41,6 +41,8 @@ export interface Field {
   readonly optional: boolean;
   /** Graphemes; undefined for no limit. */
   readonly limit: number | undefined;
+  /** Graphemes of a text that is not empty; undefined for any number. */
+  readonly minimum: number | undefined;
   /** The allowed characters as a class of a regular expression. */
   readonly characters: string | undefined;
   /** The locale in which letters become capitals; undefined to keep them. */
@@ -50,6 +52,9 @@ export interface Field {
   /** Empty for a text field. */
   readonly choices: readonly Choice[];
 }
+
+/** Whether the text may have lines. */
+export const isLong = ({ limit = 0 }: Field) => limit > 60;
 
 export interface Style {
   readonly code: string;
@@ -104,12 +109,14 @@ function toTexts(line: OptionLine, labels: Labels, locale: string) {
   const own = parseInstruction(text, labels.optional);
   const { name = text } = line;
   const shown = parseInstruction(translate(text, labels), labels.optional);
+  const limit = line.limit ?? shown.limit ?? own.limit;
   const isNamed = name !== text && labels.texts[text] === undefined;
   return {
     label: isNamed ? name : shown.label,
     hint: line.help ?? shown.hint,
     optional: line.required == null ? own.optional || shown.optional : !line.required,
-    limit: line.limit ?? shown.limit ?? own.limit,
+    limit,
+    minimum: [own.minimum, shown.minimum].find((minimum) => minimum === limit),
     characters: line.characters ?? own.characters,
     uppercase: line.uppercase ? locale : undefined,
     image: toImage(line.image),

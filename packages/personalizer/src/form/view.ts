@@ -5,7 +5,7 @@ import { countGraphemes } from "./characters.ts";
 import { draw, type Shape, shape } from "./draw.ts";
 import type { Problem } from "./problems.ts";
 import { cleanValue, findStyle, listFilledIn } from "./selection.ts";
-import type { Field, Style } from "./styles.ts";
+import { type Field, isLong, type Style } from "./styles.ts";
 
 /** Fields with more choices get a list instead of radio buttons. */
 const maxRadios = 8;
@@ -159,7 +159,7 @@ function describeLine(
 }
 
 function describeControl(
-  { choices, characters, optional, uppercase }: Field,
+  field: Field,
   id: string,
   isGroup: boolean,
   value: string,
@@ -167,9 +167,10 @@ function describeControl(
   described: Readonly<Record<string, string | undefined>>,
   onValue: (value: string) => void,
 ): Shape {
+  const { choices, characters, optional, uppercase } = field;
   const oninput = ({ target }: Event) => onValue((target as HTMLInputElement).value);
   if (choices.length === 0) {
-    return shape("input", {
+    return shape(isLong(field) ? "textarea" : "input", {
       ...described,
       part: `field input${uppercase ? " uppercase" : ""}`,
       id,
