@@ -189,6 +189,16 @@ describe("a text that the browser or a program filled in", () => {
   });
 });
 
+test("the latest text comes back with the first variant, not the one that was typed there", async () => {
+  await open(`sku="red" required`);
+  await page.getByLabel("Name").fill("Ann");
+  await page.evaluate("events.length = 0, it.sku = 'blue'");
+  await untilEvent(page, "ready");
+  await page.getByLabel("Name").fill("Annabel");
+  await open(`sku="red" required`);
+  expect(await page.getByLabel("Name").inputValue()).toBe("Annabel");
+});
+
 describe("a text", () => {
   test.each<[string, string, string, string]>([
     ["initials with something else", "Initials: up to 3 letters", "a1!", "Please remove what cannot be made: 1, !"],

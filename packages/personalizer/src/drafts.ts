@@ -28,6 +28,8 @@ export class Drafts {
   /** The elements in the page, also in shadow trees. */
   static readonly #present = new Set<Owner>();
   readonly #owner: Owner;
+  /** Of the variants that it has shown; the current one is the last. */
+  readonly #skus = new Set<string>();
 
   constructor(owner: Owner) {
     this.#owner = owner;
@@ -50,11 +52,16 @@ export class Drafts {
   /** @param state undefined to forget the input, also of the variants that the page has shown */
   save(state: string | undefined): void {
     const { id, endpoint, sku } = this.#owner;
+    // Of another element, a text that is for one of them may be for another product.
+    if (!this.#isAlone) this.#skus.clear();
+    this.#skus.delete(sku);
+    this.#skus.add(sku);
     const isOutdated = state === undefined ? isOfProduct : (draft: Draft) => this.#isAlone && isEarlier(draft);
-    const isReplaced = (draft: Draft) => this.#isNamedLike(draft) && (draft.sku === sku || isOutdated(draft));
+    const isReplaced = (draft: Draft) => this.#isNamedLike(draft) && (this.#skus.has(draft.sku) || isOutdated(draft));
     const others = readDrafts().filter((draft) => !isReplaced(draft));
-    const draft = { id, endpoint, sku, product: currentProduct(), page: performance.timeOrigin, state };
-    const own = state === undefined || this.#isTwin ? [] : [draft];
+    const draft = { id, endpoint, product: currentProduct(), page: performance.timeOrigin, state };
+    const skus = state === undefined || this.#isTwin ? [] : [...this.#skus].reverse();
+    const own = skus.map((sku) => ({ ...draft, sku }));
     try {
       // If the storage is full, an earlier text must not come back.
       sessionStorage.removeItem(storageKey);

@@ -105,8 +105,12 @@ export abstract class FormControl extends HTMLElement {
     this.#contentObserver.observe(this, { childList: true });
   }
 
-  /** Chromium restores a form only if its first fields have the names that they had before. */
+  /**
+   * The shopper leaves the page. Chromium restores a form only if its first fields have the names
+   * that they had before.
+   */
   protected hideEntries(): void {
+    this.read();
     this.#contentObserver.disconnect();
     this.#removeEntries();
   }
