@@ -68,10 +68,17 @@ element?.value?.lines.map(({ label }) => label);
 if (element) element.value = null;
 export const german: Partial<Labels> = { title: "Gravur", texts: { EMBMON3: "Monogramm" } };
 export const isComplete = ({ detail }: PersonalizationEvents["change"]) => detail.complete;
+element?.addEventListener("change", ({ detail }) => detail.value?.lines.length);
+element?.addEventListener("keydown", ({ key }) => key.length);
+element?.removeEventListener("error", ({ detail }) => detail.reason);
+// @ts-expect-error: the event has no such detail
+element?.addEventListener("ready", ({ detail }) => detail.complete);
 `;
 const reactConsumer = `
-import "product-data-personalizer/react";
+import { type PersonalizationEvents, PersonalizationOptions } from "product-data-personalizer/react";
 
+export const isDefined = customElements.get("personalization-options") === PersonalizationOptions;
+export const count = ({ detail }: PersonalizationEvents["ready"]) => detail.styles;
 export const options = (
   <personalization-options
     sku="1"
@@ -90,10 +97,11 @@ export const options = (
 export const wrong = <personalization-options sku={1} />;
 `;
 const vueConsumer = `
-import "product-data-personalizer/vue";
+import type { PersonalizationValue } from "product-data-personalizer/vue";
 import type { GlobalComponents } from "vue";
 
 type Options = InstanceType<GlobalComponents["personalization-options"]>;
+export const linesOf = ({ lines }: PersonalizationValue) => lines.length;
 export const props: Options["$props"] = {
   sku: "1",
   labels: { title: "Gravur" },

@@ -1,6 +1,8 @@
 import type { DetailedHTMLProps, HTMLAttributes } from "react";
 import type { Labels, PersonalizationEvents, PersonalizationOptions } from "./index.js";
 
+export * from "./index.js";
+
 type Handlers = {
   [Name in keyof PersonalizationEvents as `on${Name}`]?: ((event: PersonalizationEvents[Name]) => void) | undefined;
 };

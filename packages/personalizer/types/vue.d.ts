@@ -1,6 +1,8 @@
 import type { HTMLAttributes, PublicProps } from "vue";
 import type { Labels, PersonalizationEvents, PersonalizationOptions } from "./index.js";
 
+export * from "./index.js";
+
 /** `personalizer-cart-problem` becomes `onPersonalizerCartProblem`. */
 type ToHandlerName<Event extends string> = `on${ToPascalCase<Event>}`;
 type ToPascalCase<Text extends string> = Text extends `${infer Word}-${infer Rest}`
