@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { $ } from "bun";
 import { installPackages } from "../support/installed-packages.ts";
 import { root, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { readRecipe } from "../support/recipes.ts";
 
 const { folder, files } = await installPackages();
 
@@ -121,8 +122,14 @@ test.each([
     ...{ module, moduleResolution, target: "es2022", lib: ["es2022", "dom"], types: [], jsx: "react-jsx" },
     ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false },
   };
+  const { files: guide } = await readRecipe("personalize-with-react", "https://pds.example");
+  // The guide's imports are for bundlers.
   const [config = ""] = await writeFiles(folder, {
-    [`tsconfig.${module}.json`]: JSON.stringify({ compilerOptions, include: ["consumer*"] }),
+    [`tsconfig.${module}.json`]: JSON.stringify({
+      compilerOptions,
+      include: moduleResolution === "bundler" ? ["consumer*", "p*.tsx"] : ["consumer*"],
+    }),
+    ...guide,
     "consumer.ts": consumer,
     "consumer-react.tsx": reactConsumer,
     "consumer-vue.ts": vueConsumer,

@@ -244,8 +244,8 @@ interface Framework {
 }
 
 const frameworks: readonly Framework[] = [
-  { name: "React", guide: "personalize-with-react", main: "main.jsx", client: "client.jsx", server: "server.jsx" },
-  { name: "Vue", guide: "personalize-with-vue", main: "main.js", client: "client.js", server: "server.js" },
+  { name: "React", guide: "personalize-with-react", main: "main.tsx", client: "client.tsx", server: "server.tsx" },
+  { name: "Vue", guide: "personalize-with-vue", main: "main.ts", client: "client.ts", server: "server.ts" },
 ];
 
 describe.each(frameworks)("$name", ({ name, guide, main, client, server }) => {

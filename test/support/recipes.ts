@@ -44,9 +44,9 @@ export const renderLiquid = (template: string, values: Readonly<Record<string, s
 
 type IsCustomElement = (tag: string) => boolean;
 
-/** The option that a recipe's `vite.config.js` has for the compiler of templates. */
+/** The option that a recipe's `vite.config.ts` has for the compiler of templates. */
 async function readIsCustomElement(folder: string): Promise<IsCustomElement> {
-  const built = await bundle(join(folder, "vite.config.js"), "bun", [
+  const built = await bundle(join(folder, "vite.config.ts"), "bun", [
     {
       name: "vite",
       setup(build) {
