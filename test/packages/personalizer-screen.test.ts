@@ -179,6 +179,17 @@ describe("a text that the browser or a program filled in", () => {
     expect(shop.cart.pop()).toContainEqual(["properties[Name]", "Anna"]);
   });
 
+  test("in place of one that was too long does not move the button that is being clicked", async () => {
+    shop.responses.set("short", createOptions([{ text: "Name: up to 3 characters" }]));
+    await open(`sku="short" required`, productForm(widget(`sku="short" required`), "novalidate data-scripted"));
+    await page.evaluate(`document.addEventListener("submit", (event) => event.preventDefault(), { once: true })`);
+    await page.getByLabel("Name").pressSequentially("Annabel");
+    await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Ann", window.clicks = 0,
+      document.querySelector("[name=add]").addEventListener("click", () => clicks++)`);
+    await add();
+    expect(await page.evaluate<number>("clicks")).toBe(1);
+  });
+
   test("stays when the page sets labels or another variant", async () => {
     await open(`sku="red" required`);
     await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Anna", it.labels = { title: "Gravur" }`);
