@@ -349,7 +349,9 @@ test("only the page of a SKU loads the widget", async () => {
   };
   const shown = await get("/personalization?sku=A+B");
   expect(shown?.body).toContain('<script src="http://pds.example:3000/pds/personalizer.js" type="module">');
-  expect(shown?.body).toContain('<personalization-options sku="A B" endpoint="http://pds.example:3000/pds/api/v1">');
+  expect(shown?.body).toContain(
+    '<form method="dialog"><personalization-options sku="A B" endpoint="http://pds.example:3000/pds/api/v1">',
+  );
   const policy = shown?.headers["Content-Security-Policy"];
   expect(policy).toContain("script-src 'self' http://pds.example:3000;");
   expect(policy).toContain("connect-src 'self' http://pds.example:3000;");

@@ -28,11 +28,14 @@ export function SkuPersonalization({ sku, brand, personalization, served, endpoi
         </Section>
         <Section id="widget" title="Customer view">
           {served === brand ? (
-            <personalization-options sku={sku} endpoint={endpoint}>
-              <p class="muted">
-                The widget did not load. It needs JavaScript, and a public listener that this browser can reach.
-              </p>
-            </personalization-options>
+            // Outside of a dialog, such a form sends nothing.
+            <form method="dialog">
+              <personalization-options sku={sku} endpoint={endpoint}>
+                <p class="muted">
+                  The widget did not load. It needs JavaScript, and a public listener that this browser can reach.
+                </p>
+              </personalization-options>
+            </form>
           ) : (
             <EmptyState title={`Customers do not see this one, but that of ${served}.`}>
               <p>
