@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Locator } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
+import { accessibilityProblems, startBrowser } from "../support/browser.ts";
 import { createOptions, openShop, options, productForm, readEvents, untilEvent } from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
@@ -96,6 +96,7 @@ test("the first click after a loss changes the notice, shows it, and focuses it"
   expect(top).toBeGreaterThanOrEqual(0);
   expect(bottom).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0);
   expect((await notice.screenshot()).equals(before)).toBe(false);
+  expect(await accessibilityProblems(page, "main")).toEqual([]);
   expect(shop.cart).toEqual([]);
   await page.evaluate(`document.addEventListener("submit", (event) => event.preventDefault(), { once: true })`);
   await add();
@@ -238,6 +239,7 @@ describe("a text", () => {
     expect(await readLines()).toEqual([await field.inputValue()]);
     expect((await readLines())[0]).toStartWith("For Ann,\nwith love");
     expect(await page.evaluate<boolean>("it.checkValidity()")).toBe(true);
+    expect(await accessibilityProblems(page, "main")).toEqual([]);
   });
 
   test("pasted with marks of its direction, and a choice with spaces, are ordered as they should be", async () => {

@@ -27,6 +27,7 @@ export class Display {
   #form: FormScript | undefined;
   #summarized: Selection = nothingSelected;
   #summaryTimer: ReturnType<typeof setTimeout> | undefined;
+  #isQuiet = false;
   #isDrawing = false;
   #isOutdated = false;
 
@@ -88,9 +89,14 @@ export class Display {
     this.#form?.showEntries(this.#root.host, entries);
   }
 
-  /** Takes over input that no event has reported. */
-  read(): void {
+  /**
+   * Takes over input that no event has reported.
+   * @param isQuiet whether to show its consequences later
+   */
+  read(isQuiet = false): void {
+    this.#isQuiet = isQuiet;
     this.#form?.readControls(this.#body);
+    this.#isQuiet = false;
   }
 
   /** Does the same for data that a script has already read from the form. */
@@ -100,8 +106,9 @@ export class Display {
 
   show(delaysSummary = false): void {
     clearTimeout(this.#summaryTimer);
-    if (!delaysSummary) this.#summarized = this.#order.selection;
+    if (!delaysSummary && !this.#isQuiet) this.#summarized = this.#order.selection;
     else this.#summaryTimer = setTimeout(() => this.show(), summaryDelayMs);
+    if (this.#isQuiet) return;
     // Removing a focused control runs the page's blur handlers, which may set labels.
     this.#isOutdated = true;
     if (this.#isDrawing) return;

@@ -51,9 +51,9 @@ export class PersonalizationOptions extends FormControl {
     };
     this.#display = new Display(root, this.#order, handlers);
     root.addEventListener("change", () => {
-      // Some browsers report text that they fill in with this event alone. While the shopper presses
-      // a button, nothing may move it away.
-      if (!document.querySelector(":active")) this.read();
+      // Some browsers report text that they fill in with this event alone. But the shopper may be
+      // pressing a button, which must not move away.
+      this.#display.read(true);
       dispatch(this, "change", { value: this.value, complete: this.#order.isComplete });
     });
     this.addEventListener("invalid", (event) => this.#onInvalid(event));
