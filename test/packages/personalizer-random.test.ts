@@ -202,21 +202,22 @@ const steps = {
     if ((await list.count()) > 0) await list.selectOption({ index: number % (threads.length + 1) });
   },
   async change(number: number) {
-    const { values } = await readScreen();
+    const { values, alert } = await readScreen();
     await (await change(number))();
     const after = await readScreen();
-    for (const value of values.values()) expectKept(value, after);
+    // With a loss, a required element shows what is left, and the next variant may bring back more.
+    if (alert === "") for (const value of values.values()) expectKept(value, after);
   },
   async relabel(number: number) {
     await page.evaluate(`it.labels = { title: "Title ${number}" }, it.textContent = "Call ${number}"`);
   },
   async comeBack() {
-    const { values } = await readScreen();
+    const { values, alert } = await readScreen();
     await page.goto(new URL("/cart.js", page.url()).href);
     await page.goBack();
     await settled();
     const after = await readScreen();
-    if (!isOrdered) for (const value of values.values()) expectKept(value, after);
+    if (!isOrdered && alert === "") for (const value of values.values()) expectKept(value, after);
   },
   async send(number: number) {
     await page.evaluate(`read("${pick(["data", "serialize"], number)}")`);

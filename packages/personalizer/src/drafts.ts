@@ -28,7 +28,7 @@ export class Drafts {
   /** The elements in the page, also in shadow trees. */
   static readonly #present = new Set<Owner>();
   readonly #owner: Owner;
-  /** Of the variants that it has shown; the current one is the last. */
+  /** Of the variants that it has shown: its latest input is for all of them. */
   readonly #skus = new Set<string>();
 
   constructor(owner: Owner) {
@@ -54,13 +54,12 @@ export class Drafts {
     const { id, endpoint, sku } = this.#owner;
     // Of another element, a text that is for one of them may be for another product.
     if (!this.#isAlone) this.#skus.clear();
-    this.#skus.delete(sku);
     this.#skus.add(sku);
     const isOutdated = state === undefined ? isOfProduct : (draft: Draft) => this.#isAlone && isEarlier(draft);
     const isReplaced = (draft: Draft) => this.#isNamedLike(draft) && (this.#skus.has(draft.sku) || isOutdated(draft));
     const others = readDrafts().filter((draft) => !isReplaced(draft));
     const draft = { id, endpoint, product: currentProduct(), page: performance.timeOrigin, state };
-    const skus = state === undefined || this.#isTwin ? [] : [...this.#skus].reverse();
+    const skus = state === undefined || this.#isTwin ? [] : [...this.#skus];
     const own = skus.map((sku) => ({ ...draft, sku }));
     try {
       // If the storage is full, an earlier text must not come back.
