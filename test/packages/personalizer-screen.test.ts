@@ -159,6 +159,7 @@ describe("a text that the browser or a program filled in", () => {
   const fill = {
     "with `change` alone": `field.value = "Anna", field.dispatchEvent(new Event("change", { bubbles: true }))`,
     "without an event": `field.value = "Anna"`,
+    "twice, the second time without an event": `field.value = "An", field.dispatchEvent(new Event("change", { bubbles: true })), field.value = "Anna"`,
   };
   const send = {
     "by a click": `document.querySelector("[name=add]").click()`,

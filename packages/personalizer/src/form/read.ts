@@ -4,9 +4,13 @@ import { described } from "./draw.ts";
 /** Tells the handlers of controls that a browser or a program changed without an `input` event. */
 export function readControls(body: Element): void {
   for (const control of body.querySelectorAll<HTMLInputElement>("input,select,textarea")) {
-    const { value, checked } = described.get(control) ?? {};
-    const isChanged = control.type === "radio" ? control.checked && !checked : control.value !== value;
-    if (isChanged && control.isConnected) control.dispatchEvent(new Event("input"));
+    const values = described.get(control);
+    const name = control.type === "radio" ? "checked" : "value";
+    const input = control[name];
+    if (!values || !control.isConnected || input === false || input === values[name]) continue;
+    // It may be drawn later, and must not replace what is entered until then.
+    values[name] = input;
+    control.dispatchEvent(new Event("input"));
   }
 }
 
