@@ -10,9 +10,9 @@ import { isLoopback } from "../config/values.ts";
 import type { Handler, Routes } from "../http/endpoint.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { demoOperator, type Viewer } from "../model/operator.ts";
-import { isSampleBrand } from "../sample.ts";
 import { createConsole } from "./console.ts";
 import type { ServiceContext } from "./context.ts";
+import { sampleFolderOf } from "./sample-feeds.ts";
 
 export interface Admin {
   readonly routes: Routes;
@@ -23,8 +23,16 @@ export interface Admin {
 /** Log lines per minute, of all networks. */
 const maxWrongTokenLines = 60;
 
-/** Whether this is the sample brand, on this machine alone: whoever tries it may act. */
-const isDemo = ({ shopDomain, adminHost }: Config) => isSampleBrand(shopDomain) && isLoopback(adminHost);
+/**
+ * Whether this is the sample brand with its own feeds, on this machine alone: whoever tries it may act. A
+ * proxy in front would let others in.
+ */
+const isDemo = (config: Config) =>
+  sampleFolderOf(config) !== undefined &&
+  isLoopback(config.adminHost) &&
+  config.adminHosts.length === 0 &&
+  config.trustedProxies.length === 0 &&
+  config.publicUrl === "";
 
 const demoViewer = (): Viewer => ({
   operator: demoOperator,

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Config } from "../config/index.ts";
 import { type Database, readNow } from "../database/database.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
@@ -22,10 +21,9 @@ const note = "sample data: this run took place when the service first started, w
  * Gives a new store of the sample brand a past, which its console can show: runs the jobs for each time
  * that their schedules had within a week, with the clock of that time. One feed changes meanwhile, and
  * another is broken once.
+ * @param folder of the sample's feeds
  */
-export async function runPastWeek(config: Config, log: Log, signal: AbortSignal): Promise<void> {
-  const folder = sampleFolderOf(config);
-  if (folder === undefined) return;
+export async function runPastWeek(config: Config, folder: string, log: Log, signal: AbortSignal): Promise<void> {
   const database = await openDatabase(config.databaseDirectUrl || config.databaseUrl);
   try {
     const now = Date.parse(await readNow(database));
@@ -39,14 +37,6 @@ export async function runPastWeek(config: Config, log: Log, signal: AbortSignal)
   } finally {
     await closeDatabase(database);
   }
-}
-
-/** The folder of the sample's feeds; undefined if this service imports others. */
-function sampleFolderOf({ jobs }: Config): string | undefined {
-  const [options] = jobs["personalization-import"] ?? [];
-  if (options === undefined) return undefined;
-  const folder = dirname(options.source);
-  return existsSync(join(folder, "earlier")) && existsSync(join(folder, "broken")) ? folder : undefined;
 }
 
 function configOf(daysAgo: number, folder: string, config: Config): Config {

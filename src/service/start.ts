@@ -12,7 +12,6 @@ import type { Log } from "../log.ts";
 import { createFetch } from "../outgoing.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { isSampleBrand } from "../sample.ts";
 import { removeOrphanedFolders } from "../temporary-folder.ts";
 import { type Connections, closeConnections, openConnections, watchWrites } from "./connections.ts";
 import type { ServiceContext, ServiceScheduler } from "./context.ts";
@@ -22,6 +21,7 @@ import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
+import { sampleFolderOf } from "./sample-feeds.ts";
 
 export interface Service {
   /** URL of the public listener on this machine. */
@@ -56,9 +56,10 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   if (signal.aborted) abort();
 
   const isNewStore = !(await hasSucceeded(connections.scheduling));
-  if (isNewStore && config.scheduler === "on" && isSampleBrand(config.shopDomain)) {
+  const sampleFolder = sampleFolderOf(config);
+  if (isNewStore && config.scheduler === "on" && sampleFolder !== undefined) {
     const { runPastWeek } = await import("./past-week.ts");
-    await runPastWeek(config, log, stopping.signal);
+    await runPastWeek(config, sampleFolder, log, stopping.signal);
   }
   /** Id of this process among those of the store. */
   const holder = crypto.randomUUID();

@@ -48,6 +48,16 @@ test.each(enginesOf("sqlite"))(
       expect((await operator.post("/actions/rollback", given)).status).toBe(303);
       expect((await operator.get("/audit")).html).toContain("demo");
     }
+    for (const proxied of [
+      { ADMIN_HOSTS: "pds.internal.example" },
+      { TRUSTED_PROXIES: "127.0.0.1" },
+      { PUBLIC_URL: "https://pds.example" },
+    ]) {
+      await using service = await serve({ ...environment, ...proxied }, home);
+      const response = await new Operator(service.adminUrl).post("/actions/run", { job: "catalog-import" });
+      expect({ ...proxied, status: response.status }).toEqual({ ...proxied, status: 403 });
+      expect((await new Operator(service.adminUrl).get("/actions")).html).toContain("The console is read-only.");
+    }
     // One that has a token needs it, and a store with runs gets no others.
     await using guarded = await serve({ ...environment, ADMIN_TOKEN: "correct-horse-battery" }, home);
     expect((await new Operator(guarded.adminUrl).post("/actions/run", { job: "catalog-import" })).status).toBe(401);

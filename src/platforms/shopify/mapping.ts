@@ -131,8 +131,8 @@ function publicationTime(
 }
 
 /** The schema excludes null here; without this check, it would reach readers. */
-function required(text: string, name: string): string {
-  if (typeof text === "string") return text;
+function required<Value>(value: Value, name: string): NonNullable<Value> {
+  if (value != null) return value;
   throw new Error(`it was sent without its ${name}`);
 }
 
@@ -221,7 +221,13 @@ function mediaOf(images: readonly ShopifyImage[], media: readonly ShopifyMedia[]
 }
 
 function toOption({ id, name, position, values }: ShopifyOption, productId: Id): Option {
-  return { id: toId(id.slice(id.lastIndexOf("/") + 1)), product_id: productId, position, name, values: [...values] };
+  return {
+    id: toId(id.slice(id.lastIndexOf("/") + 1)),
+    product_id: productId,
+    position: required(position, "position of an option"),
+    name: required(name, "name of an option"),
+    values: values.map((value) => required(value, "value of an option")),
+  };
 }
 
 function toVariant(
@@ -239,7 +245,7 @@ function toVariant(
     id,
     product_id: toId(product.legacyResourceId),
     inventory_item_id: toId(inventoryItem.legacyResourceId),
-    position: variant.position,
+    position: required(variant.position, "position of a variant"),
     image_id: toImageId(variant.image?.id),
     barcode: variant.barcode ?? "",
     sku: variant.sku ?? "",
@@ -248,7 +254,7 @@ function toVariant(
     compare_at_price: variant.compareAtPrice == null ? null : requiredMoney(variant.compareAtPrice, "compareAtPrice"),
     // Reading other fulfillment or tracking services would require access to locations.
     fulfillment_service: product.isGiftCard ? "gift_card" : "manual",
-    inventory_management: inventoryItem.tracked ? "shopify" : null,
+    inventory_management: required(inventoryItem.tracked, "stock tracking of a variant") ? "shopify" : null,
     inventory_policy: variant.inventoryPolicy?.toLowerCase() ?? "deny",
     inventory_quantity: variant.inventoryQuantity ?? 0,
     old_inventory_quantity: variant.inventoryQuantity ?? 0,
@@ -301,10 +307,10 @@ function toMetafields(
     id: toId(metafield.legacyResourceId),
     owner_id: ownerId,
     owner_resource: ownerResource,
-    namespace: metafield.namespace,
-    key: metafield.key,
+    namespace: required(metafield.namespace, "namespace of a metafield"),
+    key: required(metafield.key, "key of a metafield"),
     value: required(metafield.value, "value of a metafield"),
-    type: metafield.type,
+    type: required(metafield.type, "type of a metafield"),
     description: metafield.description ?? null,
     created_at: toLocal(metafield.createdAt),
     updated_at: toLocal(metafield.updatedAt),

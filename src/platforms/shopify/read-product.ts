@@ -149,12 +149,14 @@ function checkAnswer({ shop, product }: FirstPages, gid: string) {
 const listNames = ["images", "media", "metafields", "variants"] as const;
 
 /** A list that is null, or has null in it, which the schema excludes. */
-export function findLackingList(product: FirstPage): string | undefined {
-  const lacking = listNames.find(
-    (name) => product[name] === null || product[name]?.nodes.some((node) => node === null),
-  );
-  if (lacking !== undefined) return lacking;
-  return product.variants.nodes.some(({ metafields }) => metafields === null) ? "metafields of a variant" : undefined;
+export const findLackingList = (product: FirstPage): string | undefined =>
+  listNames.find((name) => product[name] === null || product[name]?.nodes.some(isLacking));
+
+/** Whether an object is null, or the list of a variant's metafields is, or has null in it. */
+function isLacking(node: unknown): boolean {
+  if (node === null) return true;
+  const { metafields } = node as { readonly metafields?: Page<unknown> | null };
+  return metafields === null || metafields?.nodes.some((each) => each === null) === true;
 }
 
 /** The product if its first pages have everything. */
@@ -180,7 +182,7 @@ async function completeProduct(
 ): Promise<CompleteProduct> {
   const { updatedAt } = product;
   const readList = <Node>(operation: ProductPageOperation, field: string, page: Page<Node>, variables: object) =>
-    readRemaining(page, async (after) => {
+    readRemaining(field, page, async (after) => {
       type Response = { product: ({ updatedAt: string } & Record<string, Page<Node>>) | null };
       const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
       if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead([updatedAt, next?.updatedAt]);
@@ -219,7 +221,7 @@ async function completeVariants(
   };
   const complete: CompleteVariant[] = [];
   for (const variant of variants) {
-    const metafields = await readRemaining(variant.metafields ?? noPage, async (after) => {
+    const metafields = await readRemaining("metafields of a variant", variant.metafields ?? noPage, async (after) => {
       const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
       const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
       if (product?.updatedAt !== updatedAt || productVariant === null) {
@@ -233,13 +235,19 @@ async function completeVariants(
 }
 
 async function readRemaining<Node>(
+  name: string,
   first: Page<Node>,
-  next: (after: string | null) => Promise<Page<Node>>,
+  next: (after: string | null) => Promise<Page<Node> | null>,
 ): Promise<Node[]> {
   const nodes = [...first.nodes];
-  for (let page = first; page.pageInfo.hasNextPage; ) {
-    page = await next(page.pageInfo.endCursor);
+  for (let { pageInfo } = first; pageInfo.hasNextPage; ) {
+    const page = await next(pageInfo.endCursor);
+    if (page == null || page.nodes.some(isLacking)) throw new UnusableProductError(`was sent without its ${name}`);
+    if (page.pageInfo.hasNextPage && page.pageInfo.endCursor === pageInfo.endCursor) {
+      throw new UnusableProductError(`was sent with pages of its ${name} that do not end`);
+    }
     nodes.push(...page.nodes);
+    ({ pageInfo } = page);
   }
   return nodes;
 }

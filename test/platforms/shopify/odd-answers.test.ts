@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
-import { PlatformError } from "../../../src/platforms/platform.ts";
+import { PlatformError, UnusableProductError } from "../../../src/platforms/platform.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
@@ -29,6 +29,25 @@ const withVariant = (variant: unknown) => (product: Json) => {
   };
 };
 
+const withOption = (option: Json) => (product: Json) => ({
+  ...product,
+  options: (product.options as Json[]).map((each) => ({ ...each, ...option })),
+});
+const withMetafield = (metafield: Json | null) => (product: Json) => ({
+  ...product,
+  metafields: { ...(product.metafields as Json), nodes: [metafield && { ...aMetafield, ...metafield }] },
+});
+const aMetafield = {
+  id: "gid://shopify/Metafield/1",
+  legacyResourceId: "1",
+  namespace: "custom",
+  key: "care",
+  value: "cold",
+  type: "string",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+};
+
 const oddProducts: [string, (product: Json) => Json][] = [
   ...["title", "handle", "updatedAt", "images", "media", "metafields", "variants", "options"].map(
     (field): [string, (product: Json) => Json] => [`without ${field}`, withNull(field)],
@@ -37,6 +56,20 @@ const oddProducts: [string, (product: Json) => Json][] = [
   ["with a variant without title", withVariant({ title: null })],
   ["with a variant without price", withVariant({ price: null })],
   ["with a variant without metafields", withVariant({ metafields: null })],
+  [
+    "with a metafield of a variant that is null",
+    withVariant({ metafields: { nodes: [null], pageInfo: { hasNextPage: false, endCursor: null } } }),
+  ],
+  ["with a variant without position", withVariant({ position: null })],
+  [
+    "with a variant that does not say whether its stock is tracked",
+    withVariant({ inventoryItem: { legacyResourceId: "1", tracked: null } }),
+  ],
+  ["with an option without name", withOption({ name: null })],
+  ["with an option with a value that is null", withOption({ values: [null] })],
+  ["with a metafield that is null", withMetafield(null)],
+  ["with a metafield without key", withMetafield({ key: null })],
+  ["with a metafield without type", withMetafield({ type: null })],
 ];
 
 describe("an answer that the schema excludes", () => {
@@ -124,6 +157,33 @@ describe("a cost that cannot be right", () => {
     for (let number = 0; number < 3; number++) await readShop(client, live());
     for (const available of reports) expect(available ?? 0).toBeWithin(0, 2001);
     expect(reports).toHaveLength(3);
+  });
+});
+
+describe("a later page that the schema excludes", () => {
+  const id = BigInt(catalog.add({ shape: { metafields: 510 } }));
+  let firstEnd = "";
+
+  test.each<[string, (page: Json) => Json | null, string]>([
+    ["is null", () => null, "was sent without its metafields"],
+    ["has null", (page) => ({ ...page, nodes: [null] }), "was sent without its metafields"],
+    [
+      "does not end",
+      (page) => ({ ...page, pageInfo: { hasNextPage: true, endCursor: firstEnd } }),
+      "was sent with pages of its metafields that do not end",
+    ],
+  ])("fails the read of that product alone if it %s", async (_, change, message) => {
+    const odd = changed((operation, data) => {
+      const product = data.product as Json;
+      if (operation !== "ProductMetafieldsPage") {
+        firstEnd = (product.metafields as { pageInfo: { endCursor: string } }).pageInfo.endCursor;
+        return data;
+      }
+      return { ...data, product: { ...product, metafields: change(product.metafields as Json) } };
+    });
+    const error = await failureOf(readFound(odd, id, live()));
+    expect(error).toBeInstanceOf(UnusableProductError);
+    expect((error as Error).message).toContain(message);
   });
 });
 

@@ -123,12 +123,15 @@ function requireAccess(path: string, message: string): void {
 function isAtRest(link: string): boolean {
   // Its log is next to the file itself.
   const path = realpathSync(link);
+  // Then this process may have it open, too: closing any descriptor of a file drops the process's locks on
+  // it, without which another program that closes the file would remove the log.
+  if (existsSync(`${path}-wal`)) return false;
   const header = Buffer.alloc(20);
   const file = openSync(path, "r");
   readSync(file, header);
   closeSync(file);
   // The versions of the format for writing and reading.
-  return header[18] === 2 && header[19] === 2 && !existsSync(`${path}-wal`);
+  return header[18] === 2 && header[19] === 2;
 }
 
 /** Lets reads continue while an import writes. To switch to WAL, SQLite ignores the busy timeout. */
