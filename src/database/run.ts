@@ -4,6 +4,7 @@ import { historyLimit } from "../model/history.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run } from "../model/job.ts";
 import type { Database, Queryable } from "./database.ts";
+import { leaseExpired } from "./lease.ts";
 
 /** How a run ended, by its own account. */
 export interface RunEnd {
@@ -49,13 +50,15 @@ export interface ProcessEnd {
 export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
   const run = await findRun(database, id);
   if (run === undefined || run.outcome === "succeeded") return run;
+  // A run that has ended has no lease any more; why it failed is its own reason.
+  const stopped = end.stopped === leaseExpired && run.outcome === "failed" ? undefined : end.stopped;
   await database.inTransaction(
     ({ sql, engine }) => sql`
       UPDATE run SET
         finished_at = coalesce(finished_at, ${sql.unsafe(engine.now)}),
         outcome = coalesce(outcome, CASE WHEN cancelled IS NULL THEN ${"failed" satisfies Outcome}
           ELSE ${"cancelled" satisfies Outcome} END),
-        reason = CASE WHEN cancelled IS NULL THEN coalesce(${hide(end.stopped)}, reason, ${hide(end.exit)})
+        reason = CASE WHEN cancelled IS NULL THEN coalesce(${hide(stopped)}, reason, ${hide(end.exit)})
           ELSE coalesce(reason, cancelled) END,
         log = ${hide(end.log)}
       WHERE id = ${id}`,

@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
+import { openDatabase } from "../../src/database/index.ts";
+import { findRun } from "../../src/database/run.ts";
 import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
@@ -41,3 +44,22 @@ test("a service notices that the file of its SQLite store was removed, and that 
   await until("it is back", isReachable);
   expect((await service.get("/api/v1/products/2")).status).toBe(200);
 });
+
+test.if(process.platform === "linux")(
+  "a process keeps its lock on the file when it opens another connection",
+  async () => {
+    const path = join(await temporaryFolder(), "pds.sqlite");
+    const first = await openDatabase(`sqlite:${path}`, "serving");
+    await findRun(first, 1);
+    const { ino } = statSync(path);
+    const listLocks = () =>
+      readFileSync("/proc/locks", "utf8")
+        .split("\n")
+        .filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${ino} `));
+    expect(listLocks()).not.toEqual([]);
+    const second = await openDatabase(`sqlite:${path}`, "background");
+    // Without it, another program that closes the file takes its log away from this process.
+    expect(listLocks()).not.toEqual([]);
+    await Promise.all([first.close(0), second.close(0)]);
+  },
+);

@@ -4,7 +4,8 @@ import type { Database } from "../../src/database/database.ts";
 import type { Purpose } from "../../src/database/engines/engine.ts";
 import { beginGeneration } from "../../src/database/generation-loading.ts";
 import { openDatabase } from "../../src/database/index.ts";
-import { abandonRuns, claimRun } from "../../src/database/lease.ts";
+import { abandonRuns, claimRun, leaseExpired } from "../../src/database/lease.ts";
+import { concludeRun, finishRun } from "../../src/database/run.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createStore, pds } from "../support/pds.ts";
 
@@ -47,6 +48,14 @@ const isHeld = async (run: number) => {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
   return rows.length > 0;
 };
+
+test("a run that has ended keeps its own reason, though its process was stopped because its lease was gone", async () => {
+  const database = await open("scheduling");
+  const run = (await claimRun(database, { job, brand: "ended" }, 60)) ?? 0;
+  await finishRun(database, run, { outcome: "failed", counts: 0, reason: "pzlines.csv is empty" });
+  const stopped = await concludeRun(database, run, { stopped: leaseExpired, exit: "exited with status 1", log: null });
+  expect(stopped).toMatchObject({ outcome: "failed", reason: "pzlines.csv is empty" });
+});
 
 describe("the transaction of a lost run", () => {
   test("ends when another process abandons the run, and the next run of the brand goes on", async () => {
