@@ -19,7 +19,7 @@ export const generatedToken = /^pds_[\w-]{43}$/;
 
 /** The sender of a request to the admin listener, with their rights. */
 export interface Viewer {
-  /** Name of the operator; undefined if the listener needs no token, but for a demo's. */
+  /** Name of the operator; undefined if the listener needs no token, except for the demo. */
   readonly operator: string | undefined;
   readonly role: Role;
   /** Token that the forms of this session must send; undefined for one who sent a token. */

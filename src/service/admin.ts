@@ -24,8 +24,8 @@ export interface Admin {
 const maxWrongTokenLines = 60;
 
 /**
- * Whether this is the sample brand with its own feeds, on this machine alone: whoever tries it may act. A
- * proxy in front would let others in.
+ * Whether anyone may act: this is the sample brand with its own feeds, and only this machine can reach it.
+ * A proxy in front would let others in.
  */
 const isDemo = (config: Config) =>
   sampleFolderOf(config) !== undefined &&

@@ -18,9 +18,9 @@ const brokenDaysAgo = 2;
 const note = "sample data: this run took place when the service first started, with the clock of its scheduled time";
 
 /**
- * Gives a new store of the sample brand a past, which its console can show: runs the jobs for each time
- * that their schedules had within a week, with the clock of that time. One feed changes meanwhile, and
- * another is broken once.
+ * Gives a new store of the sample brand a past, which its console can show: runs each job once for each
+ * day of the past week, with the clock of a time that its schedule had on that day. One feed changes
+ * during the week, and another is broken once.
  * @param folder of the sample's feeds
  */
 export async function runPastWeek(config: Config, folder: string, log: Log, signal: AbortSignal): Promise<void> {
@@ -65,7 +65,7 @@ function configOf(daysAgo: number, folder: string, config: Config): Config {
   return { ...config, jobs };
 }
 
-/** The runs that are due within a day, in order. */
+/** The first run of each job that is due within a day, in order. */
 function listDue(jobs: readonly PlannedJob[], from: number): { readonly job: PlannedJob; readonly at: number }[] {
   const due = jobs.flatMap((job) => {
     const at = job.plan.schedule?.next(from) ?? Number.POSITIVE_INFINITY;
@@ -85,9 +85,5 @@ async function runAt(
   const scheduledAt = new Date(at).toISOString();
   const id = await claimRun(database, { job: job.name, brand: job.brand, scheduledAt }, leaseSeconds);
   if (id === undefined) return;
-  const work: PlannedJob["work"] = async (context) => {
-    context.reporter.note(note);
-    await job.work(context);
-  };
-  await runJob(database, { ...job, work }, id, leaseSeconds, { signal });
+  await runJob(database, job, id, leaseSeconds, { signal, note });
 }

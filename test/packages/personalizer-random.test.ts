@@ -148,7 +148,7 @@ async function change(number: number): Promise<() => Promise<void>> {
   };
 }
 
-/** Whether a text is on the screen, or the shopper was told that it is lost. */
+/** Whether a text is on the screen, or the shopper was told that it was lost. */
 function expectKept(text: string, { values, alert, text: tree }: Screen): void {
   const isShown = [...values.values()].some((value) => plain(value) === plain(text));
   const isNamed =
@@ -274,7 +274,7 @@ async function run(isRequired: boolean, sku: string, all: readonly Step[]): Prom
   }
 }
 
-test("what the screen shows is what the cart receives, or the shopper is told", async () => {
+test("the cart receives what the screen shows, or the shopper is told that it does not", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.boolean(),
