@@ -212,7 +212,7 @@ export class ProductLookup {
   }
 
   #scheduleReread(id: bigint, key: string, rereads: number): void {
-    const waitMs = (this.#options.platform.settleMs + rereadMarginMs) * 2 ** rereads;
+    const waitMs = (this.#options.platform.rereadMs + rereadMarginMs) * 2 ** rereads;
     const timer = setTimeout(() => {
       if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads + 1);
     }, waitMs);

@@ -9,7 +9,7 @@ import {
   type Way,
 } from "../database/product.ts";
 import { removeProducts } from "../database/product-removal.ts";
-import { findNewestUpdate, noteWaiting } from "../database/product-truth.ts";
+import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "../database/product-truth.ts";
 import { lagMs } from "../model/product.ts";
 import { ChangingProductError, type Platform, type ReadOptions } from "../platforms/platform.ts";
 
@@ -55,10 +55,13 @@ export async function refreshProduct(
   const { database, platform, checkShop } = context;
   const beganMs = performance.now();
   try {
-    const { shopId, found, readAtMs } = await platform.readProduct(id, options);
+    const { shopId, found, isPaged, readAtMs } = await platform.readProduct(id, options);
     await checkShop(shopId);
     const reading: Reading = { way, beganMs, endedMs: performance.now(), platformMs: readAtMs };
     if (found === undefined) return await remove(id, reading, context);
+    if (isPaged && (await mayLagBehindDelivery(database, id, reading))) {
+      throw new ChangingProductError("its responses may lag behind a delivery", found.updatedAt);
+    }
     return await save(toStoredProduct(found.product, found.updatedAt, found.isSettled), reading, database);
   } catch (error) {
     if (!(error instanceof ChangingProductError)) throw error;

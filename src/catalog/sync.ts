@@ -187,7 +187,7 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
   let failed = 0;
   let pending = products;
   for (let reading = 1; pending.length > 0; reading++) {
-    if (reading > 1) await sleep(platform.settleMs * 2 ** (reading - 2), undefined, { signal });
+    if (reading > 1) await sleep(platform.rereadMs * 2 ** (reading - 2), undefined, { signal });
     const unsettled: bigint[] = [];
     const queue = pending.values();
     const work = async () => {

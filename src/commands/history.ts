@@ -1,3 +1,4 @@
+import { readNow } from "../database/database.ts";
 import { type FinishedRunFilter, listRuns } from "../database/run.ts";
 import { ServiceError } from "../errors.ts";
 import { formatDuration } from "../format.ts";
@@ -9,9 +10,11 @@ import { printMessage, printSafeJson, printTable } from "./output.ts";
 export async function printHistory(text: string, values: Values): Promise<boolean> {
   const order = parseOrder(text);
   if (order === undefined) throw new ServiceError("bad_request", "history: expected the order asc or desc");
-  const filter = toFilter(values);
   const limit = toLimit(values);
+  // Checks the options, also without a store.
+  toFilter(values, Date.now());
   return await withStore(async (database) => {
+    const filter = toFilter(values, Date.parse(await readNow(database)));
     const runs = await listRuns(database, filter, limit);
     const { histories } = toHistories(runs, order);
     const details = runs.map(toDetails);
@@ -24,12 +27,13 @@ export async function printHistory(text: string, values: Values): Promise<boolea
   });
 }
 
-function toFilter({ job, brand, outcome, since }: Values): FinishedRunFilter {
+/** @param nowMs by the clock that dates the runs */
+function toFilter({ job, brand, outcome, since }: Values, nowMs: number): FinishedRunFilter {
   return {
     ...(typeof job === "string" && { job }),
     ...(typeof brand === "string" && { brand }),
     ...(typeof outcome === "string" && { outcome: toOutcome(outcome) }),
-    ...(typeof since === "string" && { since: toInstant(since) }),
+    ...(typeof since === "string" && { since: toInstant(since, nowMs) }),
   };
 }
 
@@ -44,9 +48,9 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 const timePattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** Accepts an age such as `24h`, or a time. */
-function toInstant(text: string): string {
+function toInstant(text: string, nowMs: number): string {
   const [, number, unit] = text.match(/^(\d{1,6})([smhd])$/) ?? [];
-  if (unit !== undefined) return new Date(Date.now() - Number(number) * (unitMs[unit] ?? 0)).toISOString();
+  if (unit !== undefined) return new Date(nowMs - Number(number) * (unitMs[unit] ?? 0)).toISOString();
   const [, day = ""] = text.match(timePattern) ?? [];
   const time = day === "" ? Number.NaN : Date.parse(text);
   // The parser takes February 30 for March 2.
@@ -64,7 +68,8 @@ function toLimit({ limit }: Values): number {
 }
 
 function toDetails({ id, job, outcome, startedAt, finishedAt, scheduledAt, attempt, reason, log }: Run) {
-  const seconds = (Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt)) / 1000;
+  // The clock may have been set back meanwhile.
+  const seconds = Math.max(0, (Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt)) / 1000);
   return { run: id, job, outcome, seconds, scheduled_at: scheduledAt, attempt, reason, log };
 }
 

@@ -23,7 +23,7 @@ export async function findClockProblem({ read, engine }: Queryable): Promise<str
   const secondsUntil = (instant: string | number | null | undefined) =>
     (new Date(instant ?? 0).getTime() - Date.parse(row?.now ?? "")) / 1000;
   if (secondsUntil(row?.latest) > clockToleranceSeconds) {
-    return `a run or lease of ${row?.latest} is in the future: the clock of the database was set back; history-retention removes such runs`;
+    return `a run or lease of ${row?.latest} is in the future: the clock of the database was set back; history-retention removes runs more than three hours ahead`;
   }
   const ahead = Math.round(secondsUntil(Date.now()));
   if (Math.abs(ahead) <= clockToleranceSeconds) return undefined;

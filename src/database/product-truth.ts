@@ -1,5 +1,5 @@
 import type { Queryable } from "./database.ts";
-import { instantOf, joinTruth, unsettled, verifiedAt, type Way } from "./product.ts";
+import { instantOf, joinTruth, type Reading, unsettled, verifiedAt, type Way } from "./product.ts";
 
 /** How a stored product was read, and whether that read still counts. */
 export interface ProductTruth {
@@ -30,6 +30,14 @@ export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<
       SELECT updated_at FROM product WHERE id = ${id} UNION ALL SELECT updated_at FROM product_news WHERE id = ${id}
     ) AS known`;
   return row?.newest ?? undefined;
+}
+
+/** Whether a product was delivered so shortly before a read that its responses may show different states. */
+export async function mayLagBehindDelivery(queryable: Queryable, id: bigint, { beganMs }: Reading): Promise<boolean> {
+  const { sql } = queryable;
+  const rows = await sql`
+    SELECT 1 FROM product_news WHERE id = ${id} AND settles_at > ${sql.unsafe(instantOf(queryable, beganMs))}`;
+  return rows.length > 0;
 }
 
 /** Condition: the last read of a product could not be used, and another would show the same. */

@@ -47,12 +47,14 @@ const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
 const noBytes = new Uint8Array();
 
-const mark = "\ufeff";
-const marksAtLineStarts = /(?<=[\n\r])\ufeff+/g;
+/** Byte order marks, and the character that ends a file under DOS. */
+const marks = "\ufeff\x1a";
+const anyMark = new RegExp(`[${marks}]`);
+const marksAtLineStarts = new RegExp(`(?<=[\\n\\r])[${marks}]+`, "g");
 
 /**
  * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Files that were joined
- * have byte order marks at the start of a line or at the end, which are left out. Unless the encoding
+ * have marks of a file's start or end at the start of a line or at the end, which are left out. Unless the encoding
  * is given, it is detected: from the byte order mark, from the zero bytes of UTF-16, or from the
  * first non-ASCII bytes, which mean UTF-8 if they mostly are valid UTF-8, or else Windows-1252.
  */
@@ -69,7 +71,7 @@ export class TextDecoding {
   #lastText = "";
   /** Whether a line starts after the text that was returned. */
   #isAtLineStart = true;
-  /** Byte order marks after that text, which may be at the end of the file. */
+  /** Marks after that text, which may be at the end of the file. */
   #marks = "";
   /** The first byte that is not UTF-8, if the encoding was guessed to be Windows-1252. */
   #invalid: { readonly byte: number; readonly line: number } | undefined;
@@ -142,14 +144,14 @@ export class TextDecoding {
 
   #leaveOutMarks(text: string): string {
     let end = text.length;
-    while (text[end - 1] === mark) end--;
+    while (end > 0 && marks.includes(text[end - 1] ?? "")) end--;
     this.#marks = text.slice(end);
     if (end === 0) return "";
     let start = 0;
-    if (this.#isAtLineStart) while (text[start] === mark) start++;
+    if (this.#isAtLineStart) while (marks.includes(text[start] ?? "x")) start++;
     this.#isAtLineStart = "\n\r".includes(text[end - 1] ?? "");
     const rest = text.slice(start, end);
-    return rest.includes(mark) ? rest.replace(marksAtLineStarts, "") : rest;
+    return anyMark.test(rest) ? rest.replace(marksAtLineStarts, "") : rest;
   }
 
   #createDecoder(bytes: Uint8Array): TextDecoder {

@@ -42,9 +42,9 @@ export function webSource(
     send("GET", name, async (response) => {
       if (isMissing(response)) return undefined;
       requireWhole(name, response);
-      const { sha256 } = await checksum(bodyOf(response), (read) => limitSize(name, read, maxFileMegabytes));
+      const { bytes, sha256 } = await checksum(bodyOf(response), (read) => limitSize(name, read, maxFileMegabytes));
       remember(name, toVersion(sha256), response);
-      return describe(name, response, toVersion(sha256));
+      return { ...describe(name, response, toVersion(sha256)), bytes, tags: tagsOf(response) };
     });
   const find = async (name: string, version: string) => {
     // The server's validators were not reliable, but they may be by the next content.
@@ -85,6 +85,7 @@ export function webSource(
         const found = await findByContent(name);
         const head = found && (await send("HEAD", name, (response) => response));
         if (head && isEnough(head)) remember(name, found.version, head);
+        if (head && tagsOf(head) === found.tags) requireAll(name, found.bytes, head);
         return found;
       },
       notes: () =>
@@ -107,6 +108,13 @@ function requireWhole(name: string, { status, statusText }: Response): void {
   throw new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
 }
 
+/** @throws ServiceError if less of a file came than a look promised: something cuts the responses */
+function requireAll(name: string, bytes: number, { headers }: Response): void {
+  const promised = Number(headers.get("Content-Length"));
+  if (promised <= bytes) return;
+  throw new ServiceError("unavailable", `${name}: received ${bytes} bytes of ${promised} that HEAD promised`);
+}
+
 async function download(
   response: Response,
   name: string,
@@ -121,12 +129,12 @@ async function download(
   return path;
 }
 
+/** The headers that a server sends to tell contents apart. */
+const tagsOf = ({ headers }: Response) => `${headers.get("ETag") ?? ""} ${headers.get("Last-Modified") ?? ""}`.trim();
+
 /** The headers that differ when the content differs. */
-const validatorsOf = ({ headers }: Response) =>
-  ["ETag", "Last-Modified", "Content-Length"]
-    .map((name) => headers.get(name) ?? "")
-    .join(" ")
-    .trim();
+const validatorsOf = (response: Response) =>
+  `${tagsOf(response)} ${response.headers.get("Content-Length") ?? ""}`.trim();
 
 /** Whether the headers identify the content. */
 const isEnough = ({ status, headers }: Response) =>

@@ -72,6 +72,7 @@ export interface DueRun {
  * @param begun when this process began to schedule; without a last run, earlier times don't count
  * @param earliest when the job was last resumed after a pause, or got this schedule: nothing from before
  *   is made up for
+ * @param idleSince since when the job could run here: earlier times are missed
  */
 export function nextRun(
   plan: ScheduledPlan,
@@ -79,13 +80,14 @@ export function nextRun(
   begun: number,
   now: number,
   earliest = Number.NEGATIVE_INFINITY,
+  idleSince = begun,
 ): DueRun {
   const since = Math.min(begun, now);
   // A wrong clock may have resumed it too.
   const from = earliest - now > awaitedStepMs ? Number.NEGATIVE_INFINITY : earliest;
   const last = newest !== undefined && isWrong(newest, now) ? undefined : newest;
   const after = Math.max(last === undefined ? since : Date.parse(last.scheduledAt ?? ""), from);
-  const next = nextTime(plan, last, after, since, now);
+  const next = nextTime(plan, last, after, Math.min(idleSince, now), now);
   const due = { at: next, scheduledAt: next, attempt: 1, after };
   if (last === undefined || next <= now) return due;
   const retryAt = Date.parse(last.finishedAt ?? "") < from ? undefined : retryTime(plan, last);
@@ -136,12 +138,12 @@ function nextTime(
   { schedule, missed }: ScheduledPlan,
   last: Run | undefined,
   lastTime: number,
-  since: number,
+  idleSince: number,
   now: number,
 ): number {
   if (missed === "skip") {
-    const finished = last === undefined ? since : last.finishedAt === null ? now : Date.parse(last.finishedAt);
-    return schedule.next(Math.max(lastTime, finished, since));
+    const finished = last === undefined ? idleSince : last.finishedAt === null ? now : Date.parse(last.finishedAt);
+    return schedule.next(Math.max(lastTime, finished, idleSince));
   }
   return (missed === "once" ? schedule.latest(lastTime, now) : undefined) ?? schedule.next(lastTime);
 }

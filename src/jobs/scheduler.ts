@@ -149,7 +149,9 @@ const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule 
 async function followSchedule(job: ScheduledJob, context: SchedulingContext, onRun: () => void): Promise<void> {
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
-  let since: number | undefined;
+  let begun: number | undefined;
+  /** Since when nothing here has kept the job from running. */
+  let idleSince: number | undefined;
   let scheduled: number | undefined;
   /** A run from before the clock was set back, whose time has come again. */
   let repeated: Run | undefined;
@@ -158,7 +160,8 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
     try {
       const now = Date.parse(await readNow(database));
       // Not later than now, in case the clock was set back.
-      since = Math.min(since ?? now, now);
+      begun = Math.min(begun ?? now, now);
+      idleSince = Math.min(idleSince ?? now, now);
       scheduled ??= Date.parse(await recordSchedule(database, name, brand, describeSchedule(plan.schedule)));
       const jobPause = await findPause(database, name, brand);
       if (jobPause?.resumedAt === null) {
@@ -175,9 +178,9 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
           "the last run is in the future: the clock was set back",
         );
         // Times before the wrong ones have had their runs.
-        if (isWrong(newest, now)) since = now;
+        if (isWrong(newest, now)) begun = idleSince = now;
       }
-      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, since, now, earliest);
+      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, begun, now, earliest, idleSince);
       if (due.at > now) {
         await pause(Math.min(due.at - now, maxPauseMs), signal);
         continue;
@@ -188,7 +191,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
       // Times that pass during a manual run are missed too.
-      if (!isFree && plan.missed === "skip") since = undefined;
+      if (!isFree) idleSince = undefined;
       if (isFree && (await claimAndRun(job, claim, context, describeMissed(plan, due)))) onRun();
       else {
         repeated = await findRunOf(database, name, brand, scheduledAt);
@@ -197,7 +200,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
     } catch (error) {
       log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
       // Times that pass until the retry are missed.
-      if (plan.missed === "skip") since = undefined;
+      idleSince = undefined;
       await pause(errorPauseMs, signal);
     }
   }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Product } from "./product.ts";
+import type { Id, Product } from "./product.ts";
 import { productSchema } from "./schemas/product.ts";
 
 /** A reason why a document is not a product. */
@@ -18,8 +18,20 @@ export function parseProduct(
   document: unknown,
 ): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
   const { data, error } = productSchema.safeParse(withDefaults(document), { reportInput: true });
-  if (data) return { product: data };
-  return { problems: error.issues.map(toProblem) };
+  if (error !== undefined) return { problems: error.issues.map(toProblem) };
+  const problems = findForeignParts(data);
+  return problems.length === 0 ? { product: data } : { problems };
+}
+
+/** Parts that say that they belong to another product. */
+function findForeignParts({ id, image, images, options, variants }: Product): ProductProblem[] {
+  const parts = Object.entries({ images, options, variants }).flatMap(([name, list]) =>
+    list.map(({ product_id }, index): [string, Id] => [`${name}[${index}]`, product_id]),
+  );
+  if (image !== null) parts.push(["image", image.product_id]);
+  return parts
+    .filter(([, of]) => of !== id)
+    .map(([part, of]) => ({ field: `${part}.product_id`, reason: `expected the id of its product, ${id}, got ${of}` }));
 }
 
 type Document = Record<string, unknown>;

@@ -11,8 +11,8 @@ export interface Platform {
   readonly source: string;
   /** The settings that select the shop, for error messages: "SHOP_DOMAIN and the access token". */
   readonly settings: string;
-  /** How long to wait before reading an unsettled product again. */
-  readonly settleMs: number;
+  /** Pause before an unsettled product is read again. It doubles each time; three must be enough. */
+  readonly rereadMs: number;
 
   readShop(signal: AbortSignal): Promise<Shop>;
 
@@ -136,8 +136,8 @@ export interface PlatformProduct {
    */
   readonly updatedAt: string;
   /**
-   * Whether a later change is certain to have a later `updatedAt`. A product that is read within
-   * `settleMs` of a change is not settled: it may change again within the same second.
+   * Whether it certainly is the last change with its `updatedAt`. One that is read too soon after it
+   * is not settled: it may have changed again within the same second, and the read may lag.
    */
   readonly isSettled: boolean;
   /** Fields that the platform did not let us read: their last stored values are kept. */
@@ -172,6 +172,8 @@ export interface ProductReading {
   readonly shopId: string;
   /** When the first request was sent, by the platform's clock: milliseconds since 1970. */
   readonly readAtMs: number;
+  /** Whether it took several responses, which may show different states. */
+  readonly isPaged: boolean;
   /** Undefined when the shop has no such product. */
   readonly found: PlatformProduct | undefined;
 }

@@ -188,6 +188,11 @@ for (const engine of enginesOf("postgres")) {
         ["a price that is no amount", badVariant({ price: "1,5" }), /:2: variants\[1\]\.price: expected decimal text/],
         ["a wrong timestamp", bad({ created_at: "2026-01-01" }), /:2: created_at: expected a timestamp/],
         ["a missing variant field", badVariant({ position: undefined }), /:2: variants\[1\]\.position: is missing/],
+        [
+          "a part of another product",
+          badVariant({ product_id: 7 }),
+          /:2: variants\[1\]\.product_id: expected the id of its product, 2, got 7/,
+        ],
         ["no variants at all", bad({ variants: undefined }), /:2: variants: is missing/],
         ["text instead of a document", `${toJson(toProduct(1))}\n"text"\n`, /:2: expected object, got "text"/],
         ["no JSON", `${toJson(toProduct(1))}\nnonsense\n`, /:2: not JSON/],

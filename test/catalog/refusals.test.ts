@@ -12,7 +12,7 @@ import { Reporter, type Work } from "../../src/jobs/work.ts";
 import { parseJson } from "../../src/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
-import type { Platform } from "../../src/platforms/platform.ts";
+import type { Platform, PlatformProduct, UnusableProduct } from "../../src/platforms/platform.ts";
 import { createStore, type Engine, enginesOf } from "../support/pds.ts";
 import {
   countPlatformRequests,
@@ -417,6 +417,47 @@ for (const engine of enginesOf("sqlite")) {
     });
   });
 
+  test(`on ${engine}, a product of which a whole catalog has no variants is read alone`, async () => {
+    const world = await createWorld(engine, 3);
+    const platform = await connect(world);
+    const [first = ""] = world.ids;
+    const isFirst = (read: PlatformProduct | UnusableProduct): read is PlatformProduct =>
+      "product" in read && `${read.product.id}` === first;
+    const cut: Platform = {
+      ...platform,
+      async readCatalog(shop, signal) {
+        const snapshot = await platform.readCatalog(shop, signal);
+        const readProducts = async function* () {
+          for await (const batch of snapshot.readProducts()) {
+            yield [...batch].map((read) =>
+              isFirst(read) ? { ...read, product: { ...read.product, variants: [] } } : read,
+            );
+          }
+        };
+        return { ...snapshot, readProducts, [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose]() };
+      },
+    };
+    const { error } = await run(world, catalogReconcile(cut, { maxRemovedShare: 0.2, visible: "all" }, log));
+    expect(error).toBeUndefined();
+    expect((await stored(world, first)).variants).not.toEqual([]);
+  });
+
+  test(`on ${engine}, a product of several pages is not stored so soon after a delivery that they may differ`, async () => {
+    const world = await createWorld(engine, 1);
+    const long = world.standIn.catalog.add({ shape: { metafields: 260 } });
+    const [short = ""] = world.ids;
+    await noteDelivery(
+      world.database,
+      [long, short].map((id) => ({ id: BigInt(id) })),
+    );
+    expect([await readDelivered(world, long), await readDelivered(world, short)]).toEqual(["unsettled", "unsettled"]);
+    const has = await listDocuments(world.database, [BigInt(long), BigInt(short)]);
+    expect([...has.keys()]).toEqual([short]);
+    // Another read, after the delivery cannot lag any more.
+    await world.database.sql`UPDATE product_news SET settles_at = '2026-01-01T00:00:00.000Z'`;
+    expect(await readDelivered(world, long)).toBe("settled");
+  });
+
   test(`on ${engine}, some products that the platform cannot send do not keep a sync from the others`, async () => {
     const world = await createWorld(engine, 60);
     const { standIn, ids } = world;
@@ -434,7 +475,7 @@ for (const engine of enginesOf("sqlite")) {
     const [first = "", second = ""] = ids;
     const nowS = Math.floor(Date.now() / 1000);
     // A product that cannot settle is read several times.
-    const syncQuickly = async () => run(world, catalogSync({ ...(await connect(world)), settleMs: 1 }, 0.2));
+    const syncQuickly = async () => run(world, catalogSync({ ...(await connect(world)), rereadMs: 1 }, 0.2));
     standIn.catalog.touch(first, {}, { at: nowS + 3600 });
     await syncQuickly();
     standIn.catalog.touch(second, { product: { title: "Edited" } }, { at: nowS });

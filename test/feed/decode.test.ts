@@ -113,6 +113,14 @@ describe("a file, however it is split,", () => {
     }
   });
 
+  test.each<[string, string]>([
+    ["at the end", `${header}é\r\n\x1a`],
+    ["after the last value", `${header}é\x1a`],
+    ["where files were joined", `${header}é\r\n\x1ax,y\r\n\x1a`],
+  ])("has no characters that end a file under DOS %s", (_, text) => {
+    expectDecoded(encoders["utf-8"](text), { text: text.replaceAll("\x1a", ""), encoding: "utf-8" });
+  });
+
   test("can be empty", () => {
     expectDecoded(new Uint8Array(), { text: "", encoding: "utf-8" });
     expectDecoded(new Uint8Array(), { text: "", encoding: "windows-1252" }, "windows-1252");

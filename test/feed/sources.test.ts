@@ -783,6 +783,23 @@ describe("a feed on a web server", () => {
     expect(await run(setup)).toMatchObject(success);
   });
 
+  test.concurrent("is refused if each response ends before the length that HEAD promised", async () => {
+    using web = await startWeb();
+    const whole = linesWithStatus("new");
+    const cut = whole.slice(0, whole.lastIndexOf("\n", whole.length - 2) + 1);
+    web.intercept = (path, _, response) => {
+      if (!path.endsWith("pzlines.csv")) return false;
+      if (response.req.method === "HEAD")
+        response.writeHead(200, { ETag: '"1"', "Content-Length": whole.length }).end();
+      // Without a length, the client cannot tell.
+      else response.writeHead(200, { ETag: '"1"' }).end(cut);
+      return true;
+    };
+    const setup = await createSetup("", web.source);
+    const reason = `${web.source}pzlines.csv: received ${cut.length} bytes of ${whole.length} that HEAD promised`;
+    expect(await run(setup)).toMatchObject({ ...failure, reason });
+  });
+
   test.concurrent("is refused if servers in turn have different contents", async () => {
     using web = await startWeb();
     balance(web, 2, (name, node) => (node === 1 && name === "pzlines.csv" ? linesWithStatus("new") : contentOf(name)));

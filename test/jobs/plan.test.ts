@@ -178,6 +178,15 @@ describe("the next run", () => {
     expect(describeMissed(plan, nextRun(plan, run("09:00", "09:01"), at(now), at(now)))).toBe(expected);
   });
 
+  test("a job that skips missed times says which ones passed during its first run", () => {
+    const plan = hourly({ missed: "skip" });
+    // A run by hand, which is not one of the schedule, took from 09:30 to 11:10.
+    const due = nextRun(plan, undefined, at("09:30"), at("12:00"), undefined, at("11:10"));
+    expectDue(due, first("12:00"));
+    const missed = "no run at the scheduled times from 2026-06-01T10:00:00.000Z to 2026-06-01T11:00:00.000Z";
+    expect(describeMissed(plan, due)).toBe(missed);
+  });
+
   test("follows the time zone of the plan", () => {
     const plan = hourly({ schedule: "30 2 * * *", time_zone: "America/New_York" });
     const last = { ...run("00:00"), scheduledAt: "2026-03-07T07:30:00.000Z", finishedAt: "2026-03-07T07:31:00.000Z" };

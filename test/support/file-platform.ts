@@ -50,7 +50,7 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
   return {
     source: path,
     settings: "the product file",
-    settleMs,
+    rereadMs: settleMs,
     async readShop(signal) {
       const readAtMs = Date.now();
       await readAll(signal);
@@ -92,7 +92,7 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
     async readProduct(id, { signal }) {
       const readAtMs = Date.now();
       const products = await readAll(signal);
-      return { shopId, readAtMs, found: products.find(({ product }) => BigInt(product.id) === id) };
+      return { shopId, readAtMs, isPaged: false, found: products.find(({ product }) => BigInt(product.id) === id) };
     },
     async findProductId(handle, { signal }) {
       const found = (await readAll(signal)).find(({ product }) => product.handle === handle);

@@ -1,4 +1,5 @@
 /** @jsxImportSource hono/jsx */
+import { findClockProblem } from "../../database/clock.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { countProducts } from "../../database/product.ts";
@@ -7,6 +8,7 @@ import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
 import { listRunKinds, type RunKind } from "../../database/run-list.ts";
+import { toSentence } from "../../format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
@@ -52,8 +54,9 @@ async function readOverview({
   push: readPush,
   purge: readPurge,
 }: ConsoleContext): Promise<OverviewData> {
-  const [instant, productCount, truth, generations, configured, kinds, push, purge = []] = await Promise.all([
+  const [instant, clock, productCount, truth, generations, configured, kinds, push, purge = []] = await Promise.all([
     readNow(database),
+    findClockProblem(database),
     countProducts(database),
     readCatalogTruth(database),
     listGenerations(database),
@@ -77,6 +80,8 @@ async function readOverview({
     generations,
     jobs: [...configured, ...others],
     problems: [
+      // Not twice: a job with a run in the future says so.
+      ...(clock === undefined || configured.some(({ isAhead }) => isAhead) ? [] : [{ text: toSentence(clock) }]),
       ...(push === undefined ? [] : listPushProblems(push, now)),
       ...listPurgeProblems(purge, now),
       ...listProblems(configured, brands, productCount, now),

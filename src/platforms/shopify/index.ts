@@ -8,7 +8,7 @@ import { Documents } from "./documents.ts";
 import { listDeletions } from "./list-deletions.ts";
 import { countProducts, findProductId, listProducts } from "./list-products.ts";
 import { readPages } from "./read-page.ts";
-import { readProduct, settleMs } from "./read-product.ts";
+import { readProduct } from "./read-product.ts";
 import { readShop } from "./shop.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 import { grantedToken, staticToken } from "./token.ts";
@@ -24,7 +24,7 @@ export function createShopify(config: Config, log: Log, points?: SharedPoints): 
   return {
     source: hideCredentials(config.shopifyApiUrl) || config.shopDomain,
     settings: "SHOP_DOMAIN, SHOPIFY_API_URL, and the access token",
-    settleMs,
+    rereadMs: 2000,
     readShop: (signal) => readShop(request, { priority: "sync", signal }),
     listProducts: (sinceMs, signal) => listProducts(request, sinceMs, { priority: "sync", signal }),
     countProducts: (signal) => countProducts(request, { priority: "sync", signal }),

@@ -16,17 +16,14 @@ import type {
 } from "./queries.ts";
 import { isTooLarge, ShopifyError } from "./retry.ts";
 
-/**
- * `updatedAt` has whole seconds, so a product may change again without a later `updatedAt` until
- * this long after a change.
- */
-export const settleMs = 2000;
+/** Two changes within a second have the same `updatedAt`. */
+const sameDateMs = 2000;
 
 /**
- * Several responses show one state only if each of them began this long after the last change: one
- * may lag behind another, and two changes within a second have the same `updatedAt`.
+ * Only a read that began this long after a product's `updatedAt` is certain to show its last change,
+ * and several responses, one state: each response may lag.
  */
-export const agreeMs = settleMs + lagMs;
+export const settleMs = sameDateMs + lagMs;
 
 /** As the schema promises it; a proxy may answer otherwise. */
 interface FirstPages {
@@ -93,7 +90,7 @@ export async function readProduct(request: SendRequest, id: bigint, options: Req
       if (error.waitMs === 0) continue;
       if (!canWait) break;
       canWait = false;
-      await sleep(Math.min(error.waitMs, agreeMs) + dateMs, undefined, { signal: options.signal });
+      await sleep(Math.min(error.waitMs, settleMs) + dateMs, undefined, { signal: options.signal });
     }
   }
   throw new ChangingProductError("the product keeps changing while it is read", newest);
@@ -122,10 +119,10 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   }
   const { shop, product } = read;
   const startedAtMs = () => Math.min(...sent.map(({ sentAtMs }) => sentAtMs));
-  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs(), found: undefined };
+  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs(), isPaged: false, found: undefined };
   let { complete } = read;
   if (complete === undefined) {
-    const waitMs = Date.parse(product.updatedAt) + agreeMs - startedAtMs();
+    const waitMs = Date.parse(product.updatedAt) + settleMs - startedAtMs();
     if (waitMs > 0) throw new ChangedWhileRead([product.updatedAt], waitMs);
     const onResponse = (response: SentRequest) => void sent.push(response);
     complete = await completeProduct(request, gid, product, { ...options, onResponse });
@@ -136,7 +133,7 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs()), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs() >= Date.parse(product.updatedAt) + settleMs;
-  return { shopId: shop.id, readAtMs: startedAtMs(), found: { ...found, isSettled } };
+  return { shopId: shop.id, readAtMs: startedAtMs(), isPaged: sent.length > 1, found: { ...found, isSettled } };
 }
 
 /** Only an explicit null means that there is no such product. */

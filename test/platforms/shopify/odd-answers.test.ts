@@ -206,3 +206,19 @@ test("pages of two states with the same updatedAt are not mixed, though one lags
   expect(asked).toEqual([...both, ...both, "ProductMetafieldsPage"]);
   expect(found?.product.title).not.toBe("Before");
 });
+
+test("a read within the lag of a change is not settled: it may show an earlier change of that second", async () => {
+  const id = BigInt(catalog.add({}));
+  const changedAtMs = Date.parse(catalog.findProduct(`${id}`)?.updatedAt ?? "");
+  const isSettledAfter = async (ms: number) => {
+    const dated = changed((_, data) => data);
+    const read: SendRequest = (operation, variables, options) =>
+      dated(operation, variables, {
+        ...options,
+        onResponse: ({ documents }) => options.onResponse?.({ documents, sentAtMs: changedAtMs + ms }),
+      });
+    return (await readFound(read, id, live()))?.isSettled;
+  };
+  expect(await isSettledAfter(11_999)).toBe(false);
+  expect(await isSettledAfter(12_000)).toBe(true);
+});

@@ -5,7 +5,7 @@ import type { DocumentSet, Documents } from "../documents.ts";
 import { convert, type ShopUnits, unitsOf } from "../mapping.ts";
 import type { CompleteProduct } from "../queries.ts";
 import { findRefusedFields } from "../read-page.ts";
-import { agreeMs } from "../read-product.ts";
+import { settleMs } from "../read-product.ts";
 import { type DownloadOptions, downloadBulkResults } from "./download.ts";
 import { BulkFailedError, type BulkResult, runBulkOperation } from "./operation.ts";
 import type { BulkPartitions } from "./partitions.ts";
@@ -35,7 +35,7 @@ export async function readCatalog(
     "bulk results downloaded",
   );
   // The parts of a product are read one after the other. In whole seconds, as `updatedAt` is.
-  const unsettledSinceMs = Math.floor((readAtMs - agreeMs) / 1000) * 1000;
+  const unsettledSinceMs = Math.floor((readAtMs - settleMs) / 1000) * 1000;
   return {
     ids: partitions.ids,
     unsettledSinceMs,
