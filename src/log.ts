@@ -1,5 +1,4 @@
-import pino, { type DestinationStream, type Logger } from "pino";
-import type { LogLevel } from "./config/settings.ts";
+import pino, { type DestinationStream, type LevelWithSilent, type Logger } from "pino";
 import { hideCredentials } from "./credentials.ts";
 import { isTerminal, writeToStderr } from "./terminal.ts";
 
@@ -9,7 +8,7 @@ export type Log = Logger;
  * Writes to standard error: readable lines on a terminal, JSON lines elsewhere. Credentials in URLs
  * are removed from every line.
  */
-export async function createLog(level: LogLevel): Promise<Log> {
+export async function createLog(level: LevelWithSilent): Promise<Log> {
   const options = { level, base: null, serializers: { err: (error: Error) => describeError(error, level) } };
   if (!isTerminal()) return pino(options, withoutCredentials({ write: writeToStderr }));
   const [{ default: pretty }, { Writable }] = await Promise.all([import("pino-pretty"), import("node:stream")]);
@@ -29,7 +28,7 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
 /**
  * Leaves out the stack of an error of the system or the store, which is not a fault of the program.
  */
-function describeError(error: Error, level: LogLevel): unknown {
+function describeError(error: Error, level: LevelWithSilent): unknown {
   const described = pino.stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined || level === "debug" || level === "trace") return described;

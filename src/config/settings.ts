@@ -30,7 +30,6 @@ import {
 const defaultCachePolicy = "max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 /**
  * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in
