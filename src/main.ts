@@ -1,14 +1,14 @@
 #!/usr/bin/env bun
 import { parseArgs } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
+import { ServiceError } from "./base/errors.ts";
+import { otherSchema } from "./base/program.ts";
+import { findSimilar } from "./base/suggest.ts";
 import type { Command, CommandOption } from "./commands/command.ts";
 import { interrupted, stoppedBy } from "./commands/common.ts";
 import { commands } from "./commands/index.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
-import { ServiceError } from "./errors.ts";
-import { otherSchema } from "./program.ts";
-import { findSimilar } from "./suggest.ts";
 
 /** Exit statuses. */
 const failed = 1;

@@ -7,28 +7,9 @@ import { root } from "./support/pds.ts";
  * root of `src`.
  */
 const floors = [
-  [
-    "model",
-    "body",
-    "errors",
-    "json",
-    "credentials",
-    "temporary-folder",
-    "concurrency-limiter",
-    "fair-queue",
-    "maybe-promise",
-    "networks",
-    "outgoing",
-    "page",
-    "format",
-    "program",
-    "sample",
-    "size",
-    "suggest",
-    "terminal",
-    "time-zone",
-  ],
-  ["config", "log"],
+  ["base", "page", "sample"],
+  ["model"],
+  ["config"],
   ["database", "platforms", "feed"],
   ["cache", "jobs", "purge"],
   ["http", "catalog", "personalization"],
@@ -38,9 +19,6 @@ const floors = [
   ["commands"],
   ["main"],
 ];
-
-/** On the ground a noun may use another. */
-const ground = 0;
 
 /** What stands on no floor: it may be imported from anywhere. */
 const outside = [
@@ -64,7 +42,7 @@ function refusal(file: string, path: string | undefined): string | undefined {
   const [from, to] = [floorOf(file), floorOf(target)];
   if (from < 0 || to < 0) return `${file} imports ${target}: ${from < 0 ? file : target} stands on no floor`;
   if (to > from) return `${file} imports ${target}: that is up`;
-  if (to === from && from !== ground) return `${file} imports ${target}: that is sideways`;
+  if (to === from) return `${file} imports ${target}: that is sideways`;
   return undefined;
 }
 
@@ -157,18 +135,18 @@ describe("the rule on imports", () => {
   test.each([
     ["feed/csv.ts", `import { openDatabase } from "../database/index.ts";`, "sideways"],
     ["feed/csv.ts", `import type { Database } from "../database/index.ts";`, "sideways"],
-    ["config/index.ts", `import type { Log } from "../log.ts";`, "sideways"],
-    ["log.ts", `import { settings } from "./config/settings.ts";`, "sideways"],
+    ["config/index.ts", `import type { Database } from "../database/database.ts";`, "up"],
+    ["base/log.ts", `import { settings } from "../config/settings.ts";`, "up"],
     ["model/history.ts", `import type { LogLevel } from "../config/settings.ts";`, "up"],
     ["model/history.ts", `export { historyLimit } from "../database/run.ts";`, "up"],
-    ["errors.ts", `export * from "./http/errors.ts";`, "up"],
+    ["base/errors.ts", `export * from "../http/errors.ts";`, "up"],
     ["database/run.ts", `const { runJob } = await import("../jobs/run.ts");`, "up"],
     ["database/run.ts", `let job: import("../jobs/job.ts").Job;`, "up"],
     ["jobs/run.ts", `import "../service/start.ts";`, "up"],
     ["commands/index.ts", `import "../main.ts";`, "up"],
     ["http/server.ts", "await import(file);", "computes"],
     ["http/server.ts", `import { pds } from "../../test/support/pds.ts";`, "no floor"],
-    ["utilities.ts", `import { z } from "./json.ts";`, "no floor"],
+    ["utilities.ts", `import { z } from "./base/json.ts";`, "no floor"],
   ])("refuses in %s: %j (%s)", (file, text, reason) => {
     const imports = importsOf(text);
     expect(imports).toHaveLength(1);
@@ -186,13 +164,13 @@ describe("the rule on the text", () => {
     ["catalog/sync.ts", `import { listProducts } from "../platforms/shopify/list-products.ts";`],
     ["model/product.ts", `const gid = "gid://shopify/Product/1";`],
     ["platforms/platform.ts", "// as Shopify does it"],
-    ["json.ts", "const a: any = 1;"],
-    ["json.ts", "const a = b as any;"],
-    ["json.ts", "function f(a: any, b: Array<any>) {}"],
-    ["json.ts", "type A = Record<string, any>;"],
-    ["json.ts", "type A = any[] | string;"],
-    ["json.ts", "// @ts-ignore"],
-    ["json.ts", "// @ts-expect-error: it is right"],
+    ["base/json.ts", "const a: any = 1;"],
+    ["base/json.ts", "const a = b as any;"],
+    ["base/json.ts", "function f(a: any, b: Array<any>) {}"],
+    ["base/json.ts", "type A = Record<string, any>;"],
+    ["base/json.ts", "type A = any[] | string;"],
+    ["base/json.ts", "// @ts-ignore"],
+    ["base/json.ts", "// @ts-expect-error: it is right"],
   ])("refuses in %s: %j", (file, text) => {
     expect(faultsOf(file, text)).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { ServiceError } from "../errors.ts";
 import type { DryRun } from "../jobs/dry-run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Confirmation } from "../model/action.ts";

@@ -1,8 +1,8 @@
+import { ServiceError } from "../base/errors.ts";
+import { formatNumber, pluralize, utcTime } from "../base/format.ts";
 import { jobsOfBrands } from "../config/jobs.ts";
 import { findPreviousGeneration, type Generation, listGenerations } from "../database/generation.ts";
 import { listPresentations, type StoredPresentation } from "../database/presentation.ts";
-import { ServiceError } from "../errors.ts";
-import { formatNumber, pluralize, utcTime } from "../format.ts";
 import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
 import { removePersonalization } from "../personalization/remove.ts";
 import { rollbackPersonalization, selectPersonalization } from "../personalization/rollback.ts";

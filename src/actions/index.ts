@@ -1,8 +1,8 @@
+import { ServiceError } from "../base/errors.ts";
+import { toSentence, truncate } from "../base/format.ts";
+import type { Log } from "../base/log.ts";
 import { beginAudit, endAudit } from "../database/audit.ts";
-import { ServiceError } from "../errors.ts";
-import { toSentence, truncate } from "../format.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
-import type { Log } from "../log.ts";
 import { type Confirmation, typedField } from "../model/action.ts";
 import type { AuditRequest, AuditResult } from "../model/audit.ts";
 import type { Action, ActionContext, PlannedAction } from "./action.ts";

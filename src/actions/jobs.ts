@@ -1,7 +1,7 @@
+import { ServiceError } from "../base/errors.ts";
+import { formatNumber, pluralize, utcTime } from "../base/format.ts";
 import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
 import { findNewestRun, findRunUnderWay } from "../database/run.ts";
-import { ServiceError } from "../errors.ts";
-import { formatNumber, pluralize, utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Action, type ActionContext, requireParameter } from "./action.ts";
 

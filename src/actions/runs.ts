@@ -1,8 +1,8 @@
+import { ServiceError } from "../base/errors.ts";
+import { utcTime } from "../base/format.ts";
 import { findLastRun, findRun, findRunUnderWay } from "../database/run.ts";
 import { cancelRun } from "../database/run-cancellation.ts";
 import { listRunKinds, listRunsBefore, type RunFilter } from "../database/run-list.ts";
-import { ServiceError } from "../errors.ts";
-import { utcTime } from "../format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { type Run, runStatuses } from "../model/job.ts";
 import { type Action, type ActionContext, requireId } from "./action.ts";

@@ -1,10 +1,10 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
+import { ipVersionOf } from "../base/networks.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { hostOf, isLocal } from "../http/host.ts";
 import { limitTime } from "../http/time-limit.ts";
 import type { Viewer } from "../model/operator.ts";
-import { ipVersionOf } from "../networks.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TokenCheck } from "./token-check.ts";
 

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import { parameter } from "../http/request.ts";
 import type { Viewer } from "../model/operator.ts";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { Viewer } from "../model/operator.ts";
 
 /** The largest form has a brand and a token. */

@@ -1,9 +1,9 @@
 import type { Metric, Registry } from "prom-client";
 import packageJson from "../../package.json" with { type: "json" };
+import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
 import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";

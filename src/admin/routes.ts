@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import type { ResponseParts } from "../cache/response.ts";
-import { ServiceError } from "../errors.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler, Route, Routes } from "../http/endpoint.ts";
 import { type Failure, toProblem } from "../http/errors.ts";

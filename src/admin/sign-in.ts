@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import { type PreparedResponse, prepareResponse } from "../cache/response.ts";
-import { ServiceError } from "../errors.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { targetOf } from "../http/request.ts";
 import type { OperatorToken } from "../model/operator.ts";

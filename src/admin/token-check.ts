@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { generatedToken, type OperatorToken, sha256 } from "../model/operator.ts";
 

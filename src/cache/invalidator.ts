@@ -1,4 +1,5 @@
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
+import type { Log } from "../base/log.ts";
 import {
   type ChangePosition,
   findChangePosition,
@@ -9,7 +10,6 @@ import {
   StandbyError,
 } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
-import type { Log } from "../log.ts";
 import type { ResponseCache } from "./response-cache.ts";
 
 /** Between two polls for changes. */

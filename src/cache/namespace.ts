@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../maybe-promise.ts";
+import type { MaybePromise } from "../base/maybe-promise.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";
 import type { ResponseBody } from "./response.ts";
 

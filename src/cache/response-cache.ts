@@ -1,5 +1,5 @@
-import { ServiceError } from "../errors.ts";
-import { attempt, type MaybePromise } from "../maybe-promise.ts";
+import { ServiceError } from "../base/errors.ts";
+import { attempt, type MaybePromise } from "../base/maybe-promise.ts";
 import type { SizeListener } from "./encoded-body.ts";
 import { EntryTable, TableEntry } from "./entry-table.ts";
 import type { CacheEntry, CacheNamespace } from "./namespace.ts";

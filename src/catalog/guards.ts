@@ -1,8 +1,8 @@
+import { ServiceError } from "../base/errors.ts";
+import { pluralize } from "../base/format.ts";
 import type { Database } from "../database/database.ts";
 import type { RemovalLimit } from "../database/product-removal.ts";
 import { findOrSaveShop } from "../database/shop.ts";
-import { ServiceError } from "../errors.ts";
-import { pluralize } from "../format.ts";
 import type { Platform } from "../platforms/platform.ts";
 
 /**

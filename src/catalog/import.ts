@@ -1,10 +1,10 @@
+import { ServiceError } from "../base/errors.ts";
+import { wasOrWere } from "../base/format.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { forgetKnownIds } from "../database/known-ids.ts";
 import { listProductIds, type StoredProduct, toStoredProduct } from "../database/product.ts";
 import { replaceProducts } from "../database/product-replacement.ts";
-import { ServiceError } from "../errors.ts";
-import { wasOrWere } from "../format.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { countRejected, excerpt, formatNames } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";

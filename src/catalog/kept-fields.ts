@@ -1,7 +1,7 @@
+import { parseJson } from "../base/json.ts";
 import type { Queryable } from "../database/database.ts";
 import { listDocuments } from "../database/product.ts";
 import type { Reporter } from "../jobs/work.ts";
-import { parseJson } from "../json.ts";
 import { addressOf, type Id, type Image, type Product } from "../model/product.ts";
 import type {
   CatalogPage,

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
+import { ServiceError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import type { Database } from "../database/database.ts";
 import { isDatabaseError } from "../database/index.ts";
 import type { FoundProduct } from "../database/product.ts";
-import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { checkShop, keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";

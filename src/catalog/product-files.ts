@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
+import { parseJson } from "../base/json.ts";
 import { checkFile, readText, throwChanged } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
-import { parseJson } from "../json.ts";
 import type { RejectedRow } from "../model/import-report.ts";
 import type { Product } from "../model/product.ts";
 import { parseProduct } from "../model/product-document.ts";

@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "../base/errors.ts";
+import { pluralize } from "../base/format.ts";
+import type { Log } from "../base/log.ts";
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
 import { readNow } from "../database/database.ts";
@@ -16,10 +19,7 @@ import {
 } from "../database/product.ts";
 import { readRemovalLimit, removeProducts } from "../database/product-removal.ts";
 import { forgetOldNews } from "../database/product-truth.ts";
-import { ServiceError } from "../errors.ts";
-import { pluralize } from "../format.ts";
 import type { Work } from "../jobs/work.ts";
-import type { Log } from "../log.ts";
 import { type Id, lagMs, toId } from "../model/product.ts";
 import {
   BulkReadError,

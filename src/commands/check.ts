@@ -1,3 +1,5 @@
+import { otherSchema } from "../base/program.ts";
+import { timeZones } from "../base/time-zone.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { Database } from "../database/database.ts";
@@ -9,10 +11,8 @@ import { listFirstProducts } from "../database/product.ts";
 import { findLastSuccess } from "../database/run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";
-import { otherSchema } from "../program.ts";
 import { pooledOptions } from "../service/connections.ts";
 import { listJobs } from "../service/jobs.ts";
-import { timeZones } from "../time-zone.ts";
 import { openLog, type Values } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
 

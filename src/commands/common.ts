@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { constants, hostname, setPriority, userInfo } from "node:os";
+import { ServiceError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
-import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
 
 /** The parsed options of a command. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSi
 }
 
 export async function openLog({ logLevel }: Config): Promise<Log> {
-  const { createLog } = await import("../log.ts");
+  const { createLog } = await import("../base/log.ts");
   return await createLog(logLevel);
 }
 

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { Command } from "./command.ts";
 import { print } from "./output.ts";
 

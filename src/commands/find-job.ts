@@ -1,6 +1,6 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
 import type { PlannedJob } from "../jobs/job.ts";
-import { suggest } from "../suggest.ts";
 import type { Values } from "./common.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { get } from "node:http";
+import { ServiceError } from "../base/errors.ts";
 import { readConfig } from "../config/index.ts";
-import { ServiceError } from "../errors.ts";
 import type { Values } from "./common.ts";
 import { print } from "./output.ts";
 

@@ -1,7 +1,7 @@
+import { ServiceError } from "../base/errors.ts";
+import { formatDuration } from "../base/format.ts";
 import { readNow } from "../database/database.ts";
 import { type FinishedRunFilter, listRuns } from "../database/run.ts";
-import { ServiceError } from "../errors.ts";
-import { formatDuration } from "../format.ts";
 import { historyLimit, parseOrder, toHistories } from "../model/history.ts";
 import { outcomes, type Run } from "../model/job.ts";
 import { type Values, withStore } from "./common.ts";

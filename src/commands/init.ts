@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from "node:fs";
+import { ServiceError } from "../base/errors.ts";
+import { isTerminal } from "../base/terminal.ts";
 import type { Setting } from "../config/setting.ts";
 import { environmentName, settingNames, settings } from "../config/settings.ts";
 import { findSourceProblem } from "../config/values.ts";
-import { ServiceError } from "../errors.ts";
-import { isTerminal } from "../terminal.ts";
 import type { Values } from "./common.ts";
 import { printMessage } from "./output.ts";
 

@@ -1,4 +1,4 @@
-import { durationInWords } from "../format.ts";
+import { durationInWords } from "../base/format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import type { JobStatus } from "../model/job.ts";

@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
-import { hideCredentials } from "../credentials.ts";
-import { ServiceError } from "../errors.ts";
-import { writeToStderr } from "../terminal.ts";
+import { hideCredentials } from "../base/credentials.ts";
+import { ServiceError } from "../base/errors.ts";
+import { writeToStderr } from "../base/terminal.ts";
 
 // Synchronous writes, because creating Node's streams takes as long as the rest of a short
 // command's start.

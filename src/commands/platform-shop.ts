@@ -1,7 +1,7 @@
+import { ServiceError } from "../base/errors.ts";
 import { readConfig } from "../config/index.ts";
 import { findCursor } from "../database/cursor.ts";
 import { changeShop } from "../database/shop.ts";
-import { ServiceError } from "../errors.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { openLog, type Values, withDatabase, withStoreIfAny } from "./common.ts";
 import { printJson, printMessage } from "./output.ts";

@@ -1,6 +1,6 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
 import { findCurrentPresentation, findEntries } from "../database/presentation.ts";
-import { ServiceError } from "../errors.ts";
 import { formatRejectedRow, type Occurrences } from "../model/import-report.ts";
 import type { PresentationEntry } from "../model/presentation.ts";
 import { checkPresentation } from "../personalization/presentation/check.ts";

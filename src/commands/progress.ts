@@ -1,6 +1,6 @@
-import { formatNumber, pluralize } from "../format.ts";
+import { formatNumber, pluralize } from "../base/format.ts";
+import { isTerminal } from "../base/terminal.ts";
 import type { OnProgress } from "../jobs/work.ts";
-import { isTerminal } from "../terminal.ts";
 
 const updateIntervalMs = 200;
 

@@ -1,4 +1,4 @@
-import { quoteIfOdd } from "../format.ts";
+import { quoteIfOdd } from "../base/format.ts";
 import {
   type Difference,
   formatRejectedRow,

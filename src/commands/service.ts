@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { ServiceError } from "../errors.ts";
-import { thisProgram } from "../program.ts";
+import { ServiceError } from "../base/errors.ts";
+import { thisProgram } from "../base/program.ts";
 import type { Values } from "./common.ts";
 import { firstSettings } from "./init.ts";
 import { print, printMessage } from "./output.ts";

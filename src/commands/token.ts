@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { ServiceError } from "../base/errors.ts";
 import { operatorName } from "../config/tokens.ts";
-import { ServiceError } from "../errors.ts";
 import { roles, sha256, tokenPrefix } from "../model/operator.ts";
 import type { Values } from "./common.ts";
 import { print, printJson } from "./output.ts";

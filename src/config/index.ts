@@ -1,5 +1,5 @@
+import { suggest } from "../base/suggest.ts";
 import { type OperatorToken, sha256 } from "../model/operator.ts";
-import { suggest } from "../suggest.ts";
 import { readSettingsFile, type SettingsFile } from "./file.ts";
 import { describeIssue } from "./issues.ts";
 import {

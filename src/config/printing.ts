@@ -1,4 +1,4 @@
-import { hideCredentials } from "../credentials.ts";
+import { hideCredentials } from "../base/credentials.ts";
 import type { Config } from "./index.ts";
 import type { JobOptions } from "./jobs.ts";
 import type { Setting } from "./setting.ts";

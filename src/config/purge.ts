@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { hideCredentials } from "../credentials.ts";
+import { hideCredentials } from "../base/credentials.ts";
+import { suggest } from "../base/suggest.ts";
 import type { CdnName } from "../model/cdn.ts";
-import { suggest } from "../suggest.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeIssue } from "./issues.ts";
 import type { Problems } from "./problems.ts";

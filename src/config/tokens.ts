@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { suggest } from "../base/suggest.ts";
 import { adminOperator, type OperatorToken, roles, sha256 } from "../model/operator.ts";
-import { suggest } from "../suggest.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeIssue } from "./issues.ts";
 import type { Problems } from "./problems.ts";

@@ -1,4 +1,4 @@
-import { durationInWords, pluralize, relativeTime, truncate, utcTime } from "../format.ts";
+import { durationInWords, pluralize, relativeTime, truncate, utcTime } from "../base/format.ts";
 import { countedTimes, type JobHealth } from "../model/job.ts";
 import { urlWithQuery } from "./urls.ts";
 

@@ -1,4 +1,4 @@
-import { hideCredentials } from "../credentials.ts";
+import { hideCredentials } from "../base/credentials.ts";
 import type { AuditRecord, AuditRequest, AuditResult } from "../model/audit.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import type { Database, Queryable } from "./database.ts";

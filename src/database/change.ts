@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { Queryable, Transaction } from "./database.ts";
 
 /** Stored data that changed, so that caches drop the responses made from it. */

@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { Database } from "./database.ts";
 
 const maxAttempts = 3;

@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import { personalizationImportName } from "../config/jobs.ts";
-import { ServiceError } from "../errors.ts";
 import { recordPersonalizationChange } from "./change.ts";
 import type { Database, Transaction } from "./database.ts";
 import { findPreviousGeneration } from "./generation.ts";

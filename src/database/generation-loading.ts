@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { Database, Transaction } from "./database.ts";
 import { checkFreeSpace, retryWhenDiskFull } from "./disk.ts";
 import type { NewRows } from "./engines/insert-rows.ts";

@@ -1,5 +1,5 @@
-import { hideCredentials } from "../credentials.ts";
-import { ServiceError } from "../errors.ts";
+import { hideCredentials } from "../base/credentials.ts";
+import { ServiceError } from "../base/errors.ts";
 import { requirePrimary } from "./change.ts";
 import { Database } from "./database.ts";
 import { explainDiskFull } from "./disk.ts";

@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { awaitedStepSeconds, type Outcome } from "../model/job.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 

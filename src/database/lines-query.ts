@@ -1,4 +1,4 @@
-import { chain, type MaybePromise } from "../maybe-promise.ts";
+import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Queryable } from "./database.ts";
 import type { Engine, KeyList } from "./engines/engine.ts";
 import type { CurrentGeneration, GenerationList } from "./generation.ts";

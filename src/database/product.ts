@@ -1,4 +1,4 @@
-import { toJson } from "../json.ts";
+import { toJson } from "../base/json.ts";
 import { lagMs, type Product, visibleFromOf } from "../model/product.ts";
 import type { Queryable } from "./database.ts";
 import { toWords } from "./search.ts";

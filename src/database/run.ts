@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import { hideCredentials } from "../credentials.ts";
+import { hideCredentials } from "../base/credentials.ts";
 import { historyLimit } from "../model/history.ts";
 import type { ImportReport } from "../model/import-report.ts";
 import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run } from "../model/job.ts";

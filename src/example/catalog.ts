@@ -1,4 +1,4 @@
-import { parseJson } from "../json.ts";
+import { parseJson } from "../base/json.ts";
 import type { Personalization } from "../model/personalization.ts";
 import { type Product, parseProductId, type Variant } from "../model/product.ts";
 import { sampleImagePath } from "../sample.ts";

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import type { Product } from "../model/product.ts";
 import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../page.ts";
 import { examplePath } from "../sample.ts";

@@ -1,7 +1,7 @@
 import { S3Client } from "bun";
-import { readStart } from "../body.ts";
-import { ServiceError } from "../errors.ts";
-import { createFetch } from "../outgoing.ts";
+import { readStart } from "../base/body.ts";
+import { ServiceError } from "../base/errors.ts";
+import { createFetch } from "../base/outgoing.ts";
 import { changedAtOf, isTemporary, isWhole, Requests } from "./requests.ts";
 import type { BucketSettings, SourceFile } from "./source.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { limitSize } from "../size.ts";
-import { saveStream } from "../temporary-folder.ts";
+import { limitSize } from "../base/size.ts";
+import { saveStream } from "../base/temporary-folder.ts";
 import { createBucketRequests } from "./bucket-requests.ts";
 import { bodyOf } from "./requests.ts";
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";

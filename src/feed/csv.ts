@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { type Delimiter, delimiters } from "../model/feed-format.ts";
 
 /** In UTF-16 units. Limits memory if a closing quote is missing or the file is not CSV. */

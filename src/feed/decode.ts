@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { compressionSignatures, type Encoding } from "../model/feed-format.ts";
 
 const byteOrderMarks: readonly [Encoding, readonly number[]][] = [

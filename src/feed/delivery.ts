@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "../errors.ts";
-import { createTemporaryFolder, type TemporaryFolder } from "../temporary-folder.ts";
+import { ServiceError } from "../base/errors.ts";
+import { createTemporaryFolder, type TemporaryFolder } from "../base/temporary-folder.ts";
 import { bucketSource } from "./bucket.ts";
 import { checksum, throwChanged } from "./file.ts";
 import { folderSource } from "./folder.ts";

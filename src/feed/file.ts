@@ -2,9 +2,9 @@ import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
+import { limitSize } from "../base/size.ts";
 import { type Compression, compressionExtensions, compressionSignatures, type Encoding } from "../model/feed-format.ts";
-import { limitSize } from "../size.ts";
 import { TextDecoding } from "./decode.ts";
 
 const extensions = Object.values(compressionExtensions);

@@ -1,7 +1,7 @@
 import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ServiceError } from "../errors.ts";
-import { limitSize } from "../size.ts";
+import { ServiceError } from "../base/errors.ts";
+import { limitSize } from "../base/size.ts";
 import { versionOfFile } from "./file.ts";
 import type { FeedSource, SourceSettings } from "./source.ts";
 

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { maxRecordLength } from "./csv.ts";
 
 /** Limits that keep the memory for one document bounded, and what a file may contain. */

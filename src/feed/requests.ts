@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "../errors.ts";
-import type { Fetch } from "../outgoing.ts";
+import { ServiceError } from "../base/errors.ts";
+import type { Fetch } from "../base/outgoing.ts";
 
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */

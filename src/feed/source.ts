@@ -1,5 +1,5 @@
+import type { TemporaryFolder } from "../base/temporary-folder.ts";
 import type { Config } from "../config/index.ts";
-import type { TemporaryFolder } from "../temporary-folder.ts";
 
 /** A file as its source describes it, before it is read. */
 export interface SourceFile {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { ServiceError } from "../errors.ts";
-import { createFetch } from "../outgoing.ts";
-import { limitSize } from "../size.ts";
-import { saveStream, type TemporaryFolder } from "../temporary-folder.ts";
+import { ServiceError } from "../base/errors.ts";
+import { createFetch } from "../base/outgoing.ts";
+import { limitSize } from "../base/size.ts";
+import { saveStream, type TemporaryFolder } from "../base/temporary-folder.ts";
 import { checksum } from "./file.ts";
 import { bodyOf, changedAtOf, isTemporary, isWhole, Requests } from "./requests.ts";
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";

@@ -1,5 +1,5 @@
 import type { BlockList } from "node:net";
-import { ipVersionOf, isListed, toBlockList } from "../networks.ts";
+import { ipVersionOf, isListed, toBlockList } from "../base/networks.ts";
 
 /** Where a request comes from. */
 export interface RequestOrigin {

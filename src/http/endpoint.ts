@@ -1,4 +1,5 @@
 import type { BunRequest, Server } from "bun";
+import { ServiceError } from "../base/errors.ts";
 import type { SendableBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
 import {
@@ -10,7 +11,6 @@ import {
   toAge,
   verifiedForMs,
 } from "../cache/response.ts";
-import { ServiceError } from "../errors.ts";
 import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";

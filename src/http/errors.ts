@@ -1,8 +1,8 @@
 import type { z } from "zod";
+import { hideCredentials } from "../base/credentials.ts";
+import { type ErrorCode, ServiceError } from "../base/errors.ts";
 import type { ResponseParts } from "../cache/response.ts";
-import { hideCredentials } from "../credentials.ts";
 import { isDatabaseError } from "../database/index.ts";
-import { type ErrorCode, ServiceError } from "../errors.ts";
 import type { problemSchema } from "../model/schemas/problem.ts";
 
 /** HTTP status by error code. */

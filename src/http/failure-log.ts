@@ -1,5 +1,5 @@
-import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import { ServiceError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import type { Failure } from "./errors.ts";
 import { clientRequestIdOf, pathOf } from "./request.ts";
 

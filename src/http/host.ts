@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 
 /** A host name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
 const hostHeader = /^([\da-z._-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;

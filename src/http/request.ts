@@ -1,5 +1,5 @@
 import type { BunRequest } from "bun";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 
 /** Short and plain enough for a log line. */
 const loggableId = /^[\w.:=+/@-]{1,128}$/;

@@ -1,5 +1,5 @@
 import type { BunRequest, Server } from "bun";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpoint.ts";
 
 export interface Listener {

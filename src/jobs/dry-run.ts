@@ -1,7 +1,7 @@
+import { ServiceError } from "../base/errors.ts";
+import { thisProgram } from "../base/program.ts";
 import type { Config } from "../config/index.ts";
-import { ServiceError } from "../errors.ts";
 import type { ImportReport } from "../model/import-report.ts";
-import { thisProgram } from "../program.ts";
 import type { PlannedJob } from "./job.ts";
 import { sendLine } from "./supervisor.ts";
 

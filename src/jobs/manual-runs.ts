@@ -1,7 +1,7 @@
+import { ServiceError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import { abandonRuns, claimRun } from "../database/lease.ts";
 import { findRunUnderWay } from "../database/run.ts";
-import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
 import { type DryRun, dryRunInProcess } from "./dry-run.ts";
 import type { PlannedJob } from "./job.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";

@@ -1,5 +1,5 @@
+import { durationInWords, truncate } from "../base/format.ts";
 import type { ProcessEnd } from "../database/run.ts";
-import { durationInWords, truncate } from "../format.ts";
 import type { Run } from "../model/job.ts";
 import type { Job } from "./job.ts";
 

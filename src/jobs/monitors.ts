@@ -1,7 +1,7 @@
-import { hideCredentials } from "../credentials.ts";
-import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
-import type { Fetch } from "../outgoing.ts";
+import { hideCredentials } from "../base/credentials.ts";
+import { ServiceError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import type { Fetch } from "../base/outgoing.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;

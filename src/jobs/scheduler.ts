@@ -1,9 +1,9 @@
+import type { Log } from "../base/log.ts";
 import { readNow } from "../database/database.ts";
 import { findPause } from "../database/job-pause.ts";
 import { forgetOtherSchedules, recordSchedule } from "../database/job-schedule.ts";
 import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
 import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "../database/run.ts";
-import type { Log } from "../log.ts";
 import type { Run } from "../model/job.ts";
 import type { PlannedJob } from "./job.ts";
 import {

@@ -1,11 +1,11 @@
+import { findReplacement, otherSchema, thisProgram } from "../base/program.ts";
+import { writeToStderr } from "../base/terminal.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "../database/lease.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
 import { findFailingSince } from "../database/run-outage.ts";
 import type { Run } from "../model/job.ts";
-import { findReplacement, otherSchema, thisProgram } from "../program.ts";
-import { writeToStderr } from "../terminal.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";

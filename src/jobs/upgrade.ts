@@ -1,5 +1,5 @@
-import type { Log } from "../log.ts";
-import { findReplacement } from "../program.ts";
+import type { Log } from "../base/log.ts";
+import { findReplacement } from "../base/program.ts";
 
 /** Notices that the program was replaced, after which this process starts no run. */
 export interface UpgradeCheck {

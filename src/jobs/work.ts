@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { ServiceError } from "../errors.ts";
 import {
   type ImportReport,
   type RejectedRow,

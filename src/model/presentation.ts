@@ -1,4 +1,4 @@
-import { quoteIfOdd } from "../format.ts";
+import { quoteIfOdd } from "../base/format.ts";
 /** Texts by locale. */
 export type Texts = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-import { findTimeZone, type TimeZone } from "../time-zone.ts";
+import { findTimeZone, type TimeZone } from "../base/time-zone.ts";
 
 /** A recurring schedule. Instants are epoch milliseconds. */
 export interface Schedule {

@@ -1,10 +1,10 @@
+import { chain } from "../base/maybe-promise.ts";
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
 import { type HeaderFields, HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse, Handler, Routes } from "../http/endpoint.ts";
 import { toProblem } from "../http/errors.ts";
-import { chain } from "../maybe-promise.ts";
 import { type CachePolicy, cacheHeaders, cdnNoStore, withCdnLifetime } from "../model/cache-policy.ts";
 import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../model/cdn.ts";
 import type { Operation, OperationContext, OperationResult, Redirection, Reference } from "./operation.ts";

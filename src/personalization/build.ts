@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
+import type { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
 import { loadGroups, loadSkus, loadStyles, type SkuRow } from "../database/generation-loading.ts";
 import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "../database/generation-walk.ts";
 import { maxStylesOfGroup } from "../database/personalization.ts";
-import type { ServiceError } from "../errors.ts";
 import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 import { BatchLoader } from "./batch-loader.ts";

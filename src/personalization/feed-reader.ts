@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
+import { ServiceError } from "../base/errors.ts";
 import type { PersonalizationOptions } from "../config/index.ts";
-import { ServiceError } from "../errors.ts";
 import { CsvReader, type CsvRecord } from "../feed/csv.ts";
 import { TextDecoding } from "../feed/decode.ts";
 import { isNdjson, readBytes } from "../feed/file.ts";

@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import { maxLineBytes, writeLine } from "../database/packed-lines.ts";
-import { ServiceError } from "../errors.ts";
 import { excerpt } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";

@@ -1,9 +1,9 @@
+import { ServiceError } from "../base/errors.ts";
+import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Database } from "../database/database.ts";
 import type { CurrentGeneration } from "../database/generation.ts";
 import { LineCursor } from "../database/packed-lines.ts";
 import { findEntries } from "../database/presentation.ts";
-import { ServiceError } from "../errors.ts";
-import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { hashTag } from "../model/entity-tag.ts";
 import { fingerprintOf, presentationFingerprint } from "../model/fingerprint.ts";
 import type { FormChoice, FormLine, FormStyle } from "../model/form.ts";

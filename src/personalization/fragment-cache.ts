@@ -1,4 +1,4 @@
-import { chain, type MaybePromise } from "../maybe-promise.ts";
+import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 
 interface Fragment {
   readonly number: number;

@@ -1,5 +1,5 @@
+import { wasOrWere } from "../base/format.ts";
 import type { PersonalizationOptions } from "../config/index.ts";
-import { wasOrWere } from "../format.ts";
 import {
   countRejected,
   type Difference,

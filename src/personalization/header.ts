@@ -1,5 +1,5 @@
+import { ServiceError } from "../base/errors.ts";
 import type { PersonalizationOptions } from "../config/index.ts";
-import { ServiceError } from "../errors.ts";
 import type { CsvRecord } from "../feed/csv.ts";
 import { excerpt, formatNames } from "../model/import-report.ts";
 import { type ListName, listNames, lists } from "../model/personalization.ts";

@@ -1,3 +1,4 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Config, PersonalizationOptions } from "../config/index.ts";
 import { personalizationImportName } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
@@ -5,7 +6,6 @@ import { explainDiskFull } from "../database/disk.ts";
 import { findLastGeneration, type LastGeneration } from "../database/generation.ts";
 import { abandonGeneration, beginGeneration, finishGeneration } from "../database/generation-loading.ts";
 import { removeOldGenerations, removeUnfinishedGenerations } from "../database/generation-removal.ts";
-import { ServiceError } from "../errors.ts";
 import { collectFeed, type DeliveredFiles } from "../feed/delivery.ts";
 import type { Reporter, RunContext, Work } from "../jobs/work.ts";
 import type { listNames } from "../model/personalization.ts";

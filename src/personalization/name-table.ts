@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../base/errors.ts";
 import { decodeText, encodeInto } from "./bytes.ts";
 
 const initialSlots = 4096;

@@ -1,9 +1,9 @@
+import { ServiceError } from "../base/errors.ts";
+import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
 import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/lines-query.ts";
 import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
-import { ServiceError } from "../errors.ts";
-import { chain, type MaybePromise } from "../maybe-promise.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
 import { FragmentCache } from "./fragment-cache.ts";

@@ -1,3 +1,4 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
 import {
   findGenerationState,
@@ -6,7 +7,6 @@ import {
   listGenerations,
 } from "../database/generation.ts";
 import { type CurrentChange, rollbackGeneration, selectGeneration } from "../database/generation-current.ts";
-import { ServiceError } from "../errors.ts";
 import { findChangedFingerprints } from "./changes.ts";
 
 /**

@@ -1,5 +1,5 @@
+import type { Log } from "../base/log.ts";
 import type { Config } from "../config/index.ts";
-import type { Log } from "../log.ts";
 import type { Platform, SharedPoints } from "./platform.ts";
 
 interface Implementation {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../base/log.ts";
+import type { Fetch } from "../base/outgoing.ts";
 import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "../database/purge.ts";
-import type { Log } from "../log.ts";
 import { gatherMs } from "../model/cdn.ts";
-import type { Fetch } from "../outgoing.ts";
 import { giveBack, hasTokens } from "./budget.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait, record } from "./failure.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hideCredentials } from "../credentials.ts";
-import type { Log } from "../log.ts";
-import type { Fetch } from "../outgoing.ts";
+import { hideCredentials } from "../base/credentials.ts";
+import type { Log } from "../base/log.ts";
+import type { Fetch } from "../base/outgoing.ts";
 import type { ProbeResult, PurgeCounter } from "./counter.ts";
 import { secondPurgeS } from "./plan.ts";
 

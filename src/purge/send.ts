@@ -1,6 +1,6 @@
-import { readStart } from "../body.ts";
-import { ServiceError } from "../errors.ts";
-import { createFetch } from "../outgoing.ts";
+import { readStart } from "../base/body.ts";
+import { ServiceError } from "../base/errors.ts";
+import { createFetch } from "../base/outgoing.ts";
 import type { PurgeRequest, PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../base/log.ts";
 import type { Config } from "../config/index.ts";
 import { requirePrimary } from "../database/change.ts";
 import { type Database, readNow } from "../database/database.ts";
 import type { ConnectOptions } from "../database/engines/engine.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
-import type { Log } from "../log.ts";
 
 /**
  * The connections of a process to its store, by purpose: what waits on those of one purpose does

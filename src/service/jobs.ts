@@ -1,3 +1,5 @@
+import { hideCredentials } from "../base/credentials.ts";
+import type { Log } from "../base/log.ts";
 import type { CatalogImportOptions } from "../catalog/import.ts";
 import type { Config } from "../config/index.ts";
 import {
@@ -10,13 +12,11 @@ import {
   personalizationImportName,
   presentationImportName,
 } from "../config/jobs.ts";
-import { hideCredentials } from "../credentials.ts";
 import type { FeedRequest } from "../feed/delivery.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
 import type { Work } from "../jobs/work.ts";
-import type { Log } from "../log.ts";
 import type { ImportMode } from "../personalization/import.ts";
 import type { Platform } from "../platforms/platform.ts";
 

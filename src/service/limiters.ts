@@ -1,4 +1,4 @@
-import { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 
 const storeQueueLength = 1000;
 const storeTimeoutMs = 5000;

@@ -1,11 +1,11 @@
 import { join } from "node:path";
+import type { Log } from "../base/log.ts";
 import type { Config } from "../config/index.ts";
 import { type Database, readNow } from "../database/database.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
 import { claimRun } from "../database/lease.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { runJob } from "../jobs/run.ts";
-import type { Log } from "../log.ts";
 import { listJobs } from "./jobs.ts";
 
 const days = 7;

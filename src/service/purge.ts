@@ -1,14 +1,14 @@
 import packageJson from "../../package.json" with { type: "json" };
+import type { Log } from "../base/log.ts";
+import { createFetch } from "../base/outgoing.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { Config } from "../config/index.ts";
 import type { PurgeOptions } from "../config/purge.ts";
 import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
-import type { Log } from "../log.ts";
 import { hashTag } from "../model/entity-tag.ts";
 import { toFormPath } from "../operations/form/operation.ts";
-import { createFetch } from "../outgoing.ts";
 import { PurgeCounter } from "../purge/counter.ts";
 import { followChanges } from "../purge/follower.ts";
 import { Prober } from "../purge/prober.ts";

@@ -1,8 +1,9 @@
 import type { ProcessMeters } from "../admin/metrics.ts";
+import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
+import type { Log } from "../base/log.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
 import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { Config } from "../config/index.ts";
 import { removePurgeStates } from "../database/purge.ts";
 import { ClientNetworks } from "../http/client-network.ts";
@@ -10,7 +11,6 @@ import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
-import type { Log } from "../log.ts";
 import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
 import { type Cdn, cdns } from "../model/cdn.ts";
 import { operations } from "../operations/index.ts";

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
 import fc from "fast-check";
+import { toJson } from "../../src/base/json.ts";
 import { keptChanges } from "../../src/database/change.ts";
-import { toJson } from "../../src/json.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";

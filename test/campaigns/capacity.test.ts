@@ -7,7 +7,7 @@ import { LoadProcess } from "../../bench/support/measure.ts";
 import { cpuSecondsOf, onCore, serverCore } from "../../bench/support/processes.ts";
 import { createSequence } from "../../bench/support/sequence.ts";
 import { median } from "../../bench/support/statistics.ts";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { findFreePort } from "../support/free-port.ts";

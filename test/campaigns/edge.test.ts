@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createSequence } from "../../bench/support/sequence.ts";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { request } from "node:http";
 import { join } from "node:path";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { haproxy, nginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { findFreePort } from "../support/free-port.ts";

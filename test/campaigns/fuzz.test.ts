@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import type { Socket } from "bun";
 import fc from "fast-check";
-import { parseJson, toJson } from "../../src/json.ts";
+import { parseJson, toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { problemsOf, type Schema, type Schemas } from "../support/json-schema.ts";

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { SQL } from "bun";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { createFetch } from "../../src/base/outgoing.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { type PurgeState, removePurgeStates } from "../../src/database/purge.ts";
-import { createFetch } from "../../src/outgoing.ts";
 import { PurgeCounter } from "../../src/purge/counter.ts";
 import { followChanges } from "../../src/purge/follower.ts";
 import { createTargets } from "../../src/purge/targets.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, isCampaign, serve, temporaryFolder, writeFiles } from "../support/pds.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { importHere } from "../support/import-here.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";

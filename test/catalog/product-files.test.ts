@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { toJson } from "../../src/base/json.ts";
 import { readProducts } from "../../src/catalog/product-files.ts";
-import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { temporaryFolder, writeFiles } from "../support/pds.ts";
 

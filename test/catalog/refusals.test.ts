@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
+import { parseJson } from "../../src/base/json.ts";
 import { createPushReader } from "../../src/catalog/push/reader.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
@@ -9,7 +10,6 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { findProduct, listDocuments, noteDelivery } from "../../src/database/product.ts";
 import { listUnsettledProducts } from "../../src/database/product-truth.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
-import { parseJson } from "../../src/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import type { Platform, PlatformProduct, UnusableProduct } from "../../src/platforms/platform.ts";

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { hideCredentials } from "../../src/base/credentials.ts";
+import { ServiceError } from "../../src/base/errors.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { environmentName, settingNames } from "../../src/config/settings.ts";
-import { hideCredentials } from "../../src/credentials.ts";
-import { ServiceError } from "../../src/errors.ts";
 import { connectTo, createStore, type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 

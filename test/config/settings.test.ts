@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { ServiceError } from "../../src/base/errors.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { formatSetting, listSecrets } from "../../src/config/printing.ts";
-import { ServiceError } from "../../src/errors.ts";
 import { jsonOf } from "../support/command-output.ts";
 import { type Environment, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";

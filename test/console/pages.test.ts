@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import {
+  durationInWords,
+  formatCompactly,
+  formatDuration,
+  formatDurationCompactly,
+  relativeTime,
+} from "../../src/base/format.ts";
 import { roundUp } from "../../src/console/components/chart.tsx";
 import { runSeconds } from "../../src/console/components/elements.tsx";
 import { consolePages } from "../../src/console/index.tsx";
@@ -11,13 +18,6 @@ import { createGenerationTables } from "../../src/database/generation-tables.ts"
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { searchProducts } from "../../src/database/search.ts";
-import {
-  durationInWords,
-  formatCompactly,
-  formatDuration,
-  formatDurationCompactly,
-  relativeTime,
-} from "../../src/format.ts";
 import type { JobHealth, Run } from "../../src/model/job.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";

@@ -1,10 +1,10 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { toJson } from "../../src/base/json.ts";
 import { collectFeed, type KnownFiles } from "../../src/feed/delivery.ts";
 import { folderSource } from "../../src/feed/folder.ts";
 import type { SourceSettings } from "../../src/feed/source.ts";
-import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";

@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createFetch } from "../../src/base/outgoing.ts";
 import { bucketSource } from "../../src/feed/bucket.ts";
 import { bodyOf, Requests } from "../../src/feed/requests.ts";
 import type { SourceSettings } from "../../src/feed/source.ts";
 import { webSource } from "../../src/feed/web.ts";
-import { createFetch } from "../../src/outgoing.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { temporaryFolder } from "../support/pds.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
+import { toJson } from "../../src/base/json.ts";
 import { type CacheNamespace, invalidatedLifetime } from "../../src/cache/namespace.ts";
 import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
-import { toJson } from "../../src/json.ts";
 import { parseCachePolicy } from "../../src/model/cache-policy.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
 import { fingerprintOf } from "../../src/model/fingerprint.ts";

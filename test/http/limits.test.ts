@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
+import { ServiceError } from "../../src/base/errors.ts";
+import { toBlockList } from "../../src/base/networks.ts";
 import { settings } from "../../src/config/settings.ts";
-import { ServiceError } from "../../src/errors.ts";
 import { clientAddress, toNetwork } from "../../src/http/client-network.ts";
 import { toFailure } from "../../src/http/errors.ts";
 import { FailureLog } from "../../src/http/failure-log.ts";
 import { RateLimiter } from "../../src/http/rate-limiter.ts";
-import { toBlockList } from "../../src/networks.ts";
 import { type Environment, isCampaign, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
 import { createMemoryLog } from "../support/shopify.ts";
 import { until } from "../support/until.ts";

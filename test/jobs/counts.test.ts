@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { connectTo, createStore, enginesOf, main, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";

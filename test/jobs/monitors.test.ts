@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
+import { createLog } from "../../src/base/log.ts";
+import { createFetch } from "../../src/base/outgoing.ts";
 import { LogTail } from "../../src/jobs/log-tail.ts";
 import { describeEnd } from "../../src/jobs/monitor-message.ts";
 import { Monitors } from "../../src/jobs/monitors.ts";
-import { createLog } from "../../src/log.ts";
 import type { Run } from "../../src/model/job.ts";
-import { createFetch } from "../../src/outgoing.ts";
 import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 interface Call {

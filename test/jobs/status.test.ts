@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
+import { toJson } from "../../src/base/json.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { toJson } from "../../src/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { dataOf, jsonOf } from "../support/command-output.ts";
 import { writeFeed } from "../support/feed.ts";

@@ -9,7 +9,7 @@ import { build } from "../../packages/client/build.ts";
 import * as source from "../../packages/client/src/index.ts";
 import { parseBigints, parseWithMarkers } from "../../packages/client/src/json.ts";
 import { parseRetryAfter, retryDelayMs } from "../../packages/client/src/retry.ts";
-import { parseJson, toJson } from "../../src/json.ts";
+import { parseJson, toJson } from "../../src/base/json.ts";
 import type { Id, ProductAnswer } from "../../src/model/product.ts";
 import type { historiesSchema } from "../../src/model/schemas/history.ts";
 import type { personalizationSchema, personalizationsSchema } from "../../src/model/schemas/personalization.ts";

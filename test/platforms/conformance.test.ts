@@ -1,8 +1,8 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pino from "pino";
+import { toJson } from "../../src/base/json.ts";
 import { readConfig } from "../../src/config/index.ts";
-import { toJson } from "../../src/json.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { toProduct } from "../support/catalog.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { createFetch } from "../../src/base/outgoing.ts";
 import type { PurgeOptions } from "../../src/config/purge.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { createFetch } from "../../src/outgoing.ts";
 import { PurgeCounter } from "../../src/purge/counter.ts";
 import { followChanges } from "../../src/purge/follower.ts";
 import { createTargets } from "../../src/purge/targets.ts";

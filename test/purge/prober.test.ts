@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createFetch } from "../../src/outgoing.ts";
+import { createFetch } from "../../src/base/outgoing.ts";
 import { PurgeCounter } from "../../src/purge/counter.ts";
 import { Prober } from "../../src/purge/prober.ts";
 import { cleanUp } from "../support/clean-up.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { fingerprintTag } from "../../src/model/cdn.ts";
 import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerprint.ts";
 import { secondPurgeS } from "../../src/purge/plan.ts";

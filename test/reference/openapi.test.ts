@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { parseJson, toJson } from "../../src/json.ts";
+import { parseJson, toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";

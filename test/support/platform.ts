@@ -1,6 +1,6 @@
 import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
-import { toJson } from "../../src/json.ts";
+import { toJson } from "../../src/base/json.ts";
 import { createClient } from "../../src/platforms/shopify/client.ts";
 import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../src/platforms/shopify/token.ts";

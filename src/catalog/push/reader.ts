@@ -1,5 +1,5 @@
+import type { Log } from "../../base/log.ts";
 import type { Database } from "../../database/database.ts";
-import type { Log } from "../../log.ts";
 import { type Platform, PlatformError, UnusableProductError } from "../../platforms/platform.ts";
 import { checkShop, keptReason } from "../guards.ts";
 import { keepStoredFields } from "../kept-fields.ts";

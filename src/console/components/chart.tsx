@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { formatCompactly, pluralize, utcTime } from "../../format.ts";
+import { formatCompactly, pluralize, utcTime } from "../../base/format.ts";
 import { type Column, Table } from "./table.tsx";
 
 export interface Series {

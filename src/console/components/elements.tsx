@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { formatNumber, relativeTime, utcTime } from "../../format.ts";
+import { formatNumber, relativeTime, utcTime } from "../../base/format.ts";
 import type { Run } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { relativeTime, utcTime } from "../../format.ts";
+import { relativeTime, utcTime } from "../../base/format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import { urlWithQuery } from "../urls.ts";
 import { EmptyState, RunCount, RunStatus, Time } from "./elements.tsx";

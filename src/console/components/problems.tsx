@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { pluralize } from "../../format.ts";
+import { pluralize } from "../../base/format.ts";
 import type { Problem } from "../problems.ts";
 import { ExactTime, Section } from "./elements.tsx";
 

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { pluralize } from "../../format.ts";
+import { pluralize } from "../../base/format.ts";
 import type { Image } from "../../model/product.ts";
 import { sampleImagePath } from "../../sample.ts";
 import { originOf } from "../urls.ts";

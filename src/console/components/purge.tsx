@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
+
+import { durationInWords, formatNumber, pluralize, utcTime } from "../../base/format.ts";
 import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../database/purge.ts";
-import { durationInWords, formatNumber, pluralize, utcTime } from "../../format.ts";
 import { Section, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 

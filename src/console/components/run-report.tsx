@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { formatNumber } from "../../format.ts";
+import { formatNumber } from "../../base/format.ts";
 import type {
   Difference,
   FileReport,

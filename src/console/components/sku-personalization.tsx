@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { pluralize } from "../../format.ts";
+import { pluralize } from "../../base/format.ts";
 import type { Personalization } from "../../model/personalization.ts";
 import type { FoundOffer } from "../order-mark.ts";
 import type { ProductOfSku } from "../similar-skus.ts";

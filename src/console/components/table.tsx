@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { formatNumber } from "../../format.ts";
+import { formatNumber } from "../../base/format.ts";
 
 interface CommonColumn {
   readonly title: string;

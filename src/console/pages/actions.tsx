@@ -1,10 +1,10 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
+import { pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { listPresentations, type StoredPresentation } from "../../database/presentation.ts";
 import { listRunKinds, listRunsBefore } from "../../database/run-list.ts";
-import { pluralize } from "../../format.ts";
 import type { JobHealth, Run } from "../../model/job.ts";
 import type { Viewer } from "../../model/operator.ts";
 import type { PageRequest } from "../../page.ts";

@@ -1,7 +1,8 @@
 /** @jsxImportSource hono/jsx */
+
+import { truncate } from "../../base/format.ts";
 import { findAudit, listAudit } from "../../database/audit.ts";
 import { readNow } from "../../database/database.ts";
-import { truncate } from "../../format.ts";
 import type { AuditRecord } from "../../model/audit.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";

@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
+import { formatNumber, relativeTime } from "../../base/format.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
-import { formatNumber, relativeTime } from "../../format.ts";
 import type { DifferingNames, GenerationDifference, NamesDifference } from "../../model/personalization.ts";
 import type { PageRequest } from "../../page.ts";
 import { ChangedValues } from "../components/changed-values.tsx";

@@ -1,4 +1,6 @@
 /** @jsxImportSource hono/jsx */
+
+import { toSentence } from "../../base/format.ts";
 import { findClockProblem } from "../../database/clock.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
@@ -8,7 +10,6 @@ import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
 import { listRunKinds, type RunKind } from "../../database/run-list.ts";
-import { toSentence } from "../../format.ts";
 import type { JobHealth } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";

@@ -1,9 +1,10 @@
 /** @jsxImportSource hono/jsx */
+
+import { formatNumber } from "../../base/format.ts";
+import { parseJson, toReadableJson } from "../../base/json.ts";
 import { readNow } from "../../database/database.ts";
 import { type FoundProduct, findProduct } from "../../database/product.ts";
 import { findProductTruth, type ProductTruth } from "../../database/product-truth.ts";
-import { formatNumber } from "../../format.ts";
-import { parseJson, toReadableJson } from "../../json.ts";
 import { type Metafield, type Product, parseProductId, type Variant } from "../../model/product.ts";
 import type { PageRequest } from "../../page.ts";
 import {

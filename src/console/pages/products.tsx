@@ -1,9 +1,10 @@
 /** @jsxImportSource hono/jsx */
+
+import { formatNumber, pluralize } from "../../base/format.ts";
+import { parseJson } from "../../base/json.ts";
 import type { Database } from "../../database/database.ts";
 import { countHiddenProducts, countProducts, findProduct } from "../../database/product.ts";
 import { type ProductFilter, type SearchedProduct, searchProducts } from "../../database/search.ts";
-import { formatNumber, pluralize } from "../../format.ts";
-import { parseJson } from "../../json.ts";
 import { type Product, parseProductId } from "../../model/product.ts";
 import type { PageRequest } from "../../page.ts";
 import { EmptyState } from "../components/elements.tsx";

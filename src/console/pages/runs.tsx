@@ -1,7 +1,8 @@
 /** @jsxImportSource hono/jsx */
+
+import { formatDuration, formatDurationCompactly, truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../database/run-list.ts";
-import { formatDuration, formatDurationCompactly, truncate } from "../../format.ts";
 import { type Run, runStatuses } from "../../model/job.ts";
 import type { PageRequest } from "../../page.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";

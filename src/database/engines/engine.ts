@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import type { MaybePromise } from "../../maybe-promise.ts";
+import type { MaybePromise } from "../../base/maybe-promise.ts";
 import type { NewRows } from "./insert-rows.ts";
 
 export type Value = string | number | bigint;

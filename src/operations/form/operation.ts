@@ -1,7 +1,7 @@
+import { ServiceError } from "../../base/errors.ts";
+import { chain } from "../../base/maybe-promise.ts";
 import { invalidatedLifetime } from "../../cache/namespace.ts";
-import { ServiceError } from "../../errors.ts";
 import { parameter } from "../../http/request.ts";
-import { chain } from "../../maybe-promise.ts";
 import { toLocale } from "../../model/locale.ts";
 import type { Operation } from "../operation.ts";
 

@@ -1,6 +1,6 @@
+import { ServiceError } from "../../base/errors.ts";
 import { polledLifetime } from "../../cache/namespace.ts";
 import { listFinishedRuns } from "../../database/run.ts";
-import { ServiceError } from "../../errors.ts";
 import { parameter } from "../../http/request.ts";
 import { hashTag } from "../../model/entity-tag.ts";
 import { type Order, orders, parseOrder, toHistories } from "../../model/history.ts";

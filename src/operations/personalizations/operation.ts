@@ -1,5 +1,5 @@
+import { ServiceError } from "../../base/errors.ts";
 import { invalidatedLifetime } from "../../cache/namespace.ts";
-import { ServiceError } from "../../errors.ts";
 import { toProblem } from "../../http/errors.ts";
 import { targetOf } from "../../http/request.ts";
 import { maxSkusPerRequest } from "../../model/personalization.ts";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../errors.ts";
+import { ServiceError } from "../../base/errors.ts";
 import { parameter } from "../../http/request.ts";
 import { maxHandleLength } from "../../model/product.ts";
 import type { Operation } from "../operation.ts";

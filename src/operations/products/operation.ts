@@ -1,5 +1,5 @@
+import { ServiceError } from "../../base/errors.ts";
 import { invalidatedLifetime } from "../../cache/namespace.ts";
-import { ServiceError } from "../../errors.ts";
 import type { FailureResponse } from "../../http/endpoint.ts";
 import { toProblem } from "../../http/errors.ts";
 import { parameter } from "../../http/request.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { suggest } from "../../base/suggest.ts";
 import { describeIssue } from "../../config/issues.ts";
 import { reportedReasons } from "../../model/import-report.ts";
 import { toLocale } from "../../model/locale.ts";
 import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "../../model/presentation.ts";
-import { suggest } from "../../suggest.ts";
 import { toCharacterClass } from "./characters.ts";
 
 const maxName = 200;

@@ -1,3 +1,5 @@
+import { ServiceError } from "../../base/errors.ts";
+import { wasOrWere } from "../../base/format.ts";
 import type { Config, PresentationOptions } from "../../config/index.ts";
 import type { Database } from "../../database/database.ts";
 import {
@@ -7,10 +9,8 @@ import {
   type LastPresentation,
   savePresentation,
 } from "../../database/presentation.ts";
-import { ServiceError } from "../../errors.ts";
 import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
 import { throwChanged } from "../../feed/file.ts";
-import { wasOrWere } from "../../format.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
 import type { Difference } from "../../model/import-report.ts";
 import { keyOf, listLocales, type PresentationEntry } from "../../model/presentation.ts";

@@ -1,8 +1,8 @@
+import { ServiceError } from "../../base/errors.ts";
+import { suggest } from "../../base/suggest.ts";
 import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
-import { ServiceError } from "../../errors.ts";
 import { excerpt, type RejectedRow, shorten } from "../../model/import-report.ts";
 import type { EntryKey } from "../../model/presentation.ts";
-import { suggest } from "../../suggest.ts";
 import { checkEntry, isTable, type Table } from "./entries.ts";
 import type { ParsedPresentation } from "./parse.ts";
 

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../errors.ts";
+import { ServiceError } from "../../base/errors.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { readBytes } from "../../feed/file.ts";
 import type { RejectedRow } from "../../model/import-report.ts";

@@ -1,3 +1,4 @@
+import { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../database/database.ts";
 import {
   findPresentationBrand,
@@ -5,7 +6,6 @@ import {
   type PresentationChange,
   selectPresentation,
 } from "../../database/presentation.ts";
-import { ServiceError } from "../../errors.ts";
 
 /**
  * Makes a brand's previous presentation current again, or any stored one.

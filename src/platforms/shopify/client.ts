@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { LargeBodyError, readJson } from "../../body.ts";
-import type { Log } from "../../log.ts";
-import { createFetch, type Fetch } from "../../outgoing.ts";
+import { LargeBodyError, readJson } from "../../base/body.ts";
+import type { Log } from "../../base/log.ts";
+import { createFetch, type Fetch } from "../../base/outgoing.ts";
 import type { ReadOptions, SharedPoints } from "../platform.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type DocumentSet, Documents } from "./documents.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../../log.ts";
+import type { Log } from "../../base/log.ts";
 import type { KeptFields } from "../platform.ts";
 import {
   type FieldError,

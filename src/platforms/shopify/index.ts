@@ -1,7 +1,7 @@
+import { hideCredentials } from "../../base/credentials.ts";
+import type { Log } from "../../base/log.ts";
+import { createFetch, type Fetch } from "../../base/outgoing.ts";
 import type { Config } from "../../config/index.ts";
-import { hideCredentials } from "../../credentials.ts";
-import type { Log } from "../../log.ts";
-import { createFetch, type Fetch } from "../../outgoing.ts";
 import type { Platform, SharedPoints } from "../platform.ts";
 import { createClient, type SendRequest } from "./client.ts";
 import { Documents } from "./documents.ts";

@@ -1,4 +1,4 @@
-import { findTimeZone } from "../../time-zone.ts";
+import { findTimeZone } from "../../base/time-zone.ts";
 
 /**
  * Converts UTC timestamps to a time zone: `2026-03-08T06:30:00Z` becomes

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../base/log.ts";
 import type { ReadOptions, SharedPoints } from "../platform.ts";
 import { floors } from "./throttle.ts";
 

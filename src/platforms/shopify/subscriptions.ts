@@ -1,4 +1,4 @@
-import { ServiceError } from "../../errors.ts";
+import { ServiceError } from "../../base/errors.ts";
 import type { Subscription, Subscriptions } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
 import type { Page } from "./queries.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { readJson } from "../../body.ts";
-import { createFetch } from "../../outgoing.ts";
+import { readJson } from "../../base/body.ts";
+import { createFetch } from "../../base/outgoing.ts";
 import { ShopifyError } from "./retry.ts";
 
 export interface AccessToken {

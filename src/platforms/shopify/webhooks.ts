@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { ServiceError } from "../../base/errors.ts";
+import { parseJson } from "../../base/json.ts";
 import type { Config } from "../../config/index.ts";
-import { ServiceError } from "../../errors.ts";
-import { parseJson } from "../../json.ts";
 import { maxId } from "../../model/product.ts";
 import type { Delivery, DeliveryReceiver } from "../platform.ts";
 

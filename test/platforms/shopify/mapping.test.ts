@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { toJson } from "../../../src/json.ts";
+import { toJson } from "../../../src/base/json.ts";
 import { type Id, maxId, type Product, toId, type Variant } from "../../../src/model/product.ts";
 import { productSchema } from "../../../src/model/schemas/product.ts";
 import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";

@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import { ServiceError } from "../../../errors.ts";
+import { ServiceError } from "../../../base/errors.ts";
 
 /**
  * A pooler refuses parameters of connections, so the role must have them: no other limit ends a

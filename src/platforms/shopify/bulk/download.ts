@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "../../../errors.ts";
-import { createFetch, type Fetch } from "../../../outgoing.ts";
-import { limitSize } from "../../../size.ts";
+import { ServiceError } from "../../../base/errors.ts";
+import { createFetch, type Fetch } from "../../../base/outgoing.ts";
+import { limitSize } from "../../../base/size.ts";
 import { BulkReadError } from "../../platform.ts";
 import { DistinctLines } from "./distinct-lines.ts";
 import { splitLines } from "./lines.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../../log.ts";
+import type { Log } from "../../../base/log.ts";
 import { BulkReadError } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
 import { bulkQueries } from "../queries.ts";

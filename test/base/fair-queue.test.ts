@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { FairQueue, type Queued } from "../src/fair-queue.ts";
+import { FairQueue, type Queued } from "../../src/base/fair-queue.ts";
 
 const fill = (queue: FairQueue<Queued>, network: string | undefined, count = Number.POSITIVE_INFINITY) => {
   let added = 0;

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { createFetch, type FetchOptions } from "../src/outgoing.ts";
-import { certificate, certificateKey } from "./support/certificate.ts";
-import { root } from "./support/pds.ts";
+import { createFetch, type FetchOptions } from "../../src/base/outgoing.ts";
+import { certificate, certificateKey } from "../support/certificate.ts";
+import { root } from "../support/pds.ts";
 
 interface Received {
   readonly request: string;

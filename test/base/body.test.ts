@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { LargeBodyError, readJson, readStart } from "../src/body.ts";
+import { LargeBodyError, readJson, readStart } from "../../src/base/body.ts";
 
 /** Without an end. */
 function endless() {

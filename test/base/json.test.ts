@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type JsonDocument, type JsonLimits, JsonSplitter, rowLimits } from "../src/feed/json.ts";
-import { parseJson, toJson } from "../src/json.ts";
-import { compareSequence, type Personalization } from "../src/model/personalization.ts";
-import { orderPersonalization } from "./support/personalization.ts";
+import { parseJson, toJson } from "../../src/base/json.ts";
+import { type JsonDocument, type JsonLimits, JsonSplitter, rowLimits } from "../../src/feed/json.ts";
+import { compareSequence, type Personalization } from "../../src/model/personalization.ts";
+import { orderPersonalization } from "../support/personalization.ts";
 
 /** Any JSON value, integers beyond the exact ones as bigint. */
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({

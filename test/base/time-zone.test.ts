@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTimeZones, type TimeZone } from "../src/time-zone.ts";
+import { openTimeZones, type TimeZone } from "../../src/base/time-zone.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "zones-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { createStore, root, serve, temporaryFolder } from "./support/pds.ts";
-import { until } from "./support/until.ts";
+import { createStore, root, serve, temporaryFolder } from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 test("a service removes the temporary folders of killed runs", async () => {
   const temporary = await temporaryFolder();

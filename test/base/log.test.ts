@@ -1,7 +1,15 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { connectTo, type Environment, main, type RunningService, root, serve, temporaryFolder } from "./support/pds.ts";
-import { until } from "./support/until.ts";
+import {
+  connectTo,
+  type Environment,
+  main,
+  type RunningService,
+  root,
+  serve,
+  temporaryFolder,
+} from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 interface Line {
   readonly level: number;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ConcurrencyLimiter } from "../src/concurrency-limiter.ts";
-import { until } from "./support/until.ts";
+import { ConcurrencyLimiter } from "../../src/base/concurrency-limiter.ts";
+import { until } from "../support/until.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
