@@ -4,15 +4,15 @@ import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import { prepareResponse } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
+import type { PurgeCounter } from "../cdn/counter.ts";
+import type { PurgeStatus } from "../cdn/position.ts";
 import { type CatalogTruth, verifiedAges } from "../database/product-truth.ts";
-import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import { durationBounds, type RequestCounter } from "../http/request-counter.ts";
 import { type JobStatus, outcomes } from "../model/job.ts";
-import type { PurgeCounter } from "../purge/counter.ts";
+import { addPurgeMetrics, describePurge } from "./cdn-metrics.ts";
 import type { HealthReadings, Reading } from "./health.ts";
-import { addPurgeMetrics, describePurge } from "./purge-metrics.ts";
 
 type Samples = readonly (readonly [value: number, labels?: Readonly<Record<string, string>>])[];
 

@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { type PreparedResponse, prepareResponse } from "../cache/response.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
+import type { Page } from "../http/page.ts";
 import { targetOf } from "../http/request.ts";
 import type { OperatorToken } from "../model/operator.ts";
-import type { Page } from "../page.ts";
 import type { ViewerHandler } from "./access.ts";
 import { readForm, requireFormToken, requireSameOrigin } from "./form.ts";
 import type { Sessions } from "./sessions.ts";

@@ -1,12 +1,12 @@
 import type { Child } from "hono/jsx";
+import type { PurgeStatus } from "../cdn/position.ts";
 import type { Database } from "../database/database.ts";
 import type { Generation } from "../database/generation.ts";
-import type { PurgeStatus } from "../database/purge.ts";
 import type { PushState } from "../database/push-state.ts";
+import type { AllowedOrigins, PageRequest } from "../http/page.ts";
 import type { Confirmation } from "../model/action.ts";
 import type { JobHealth } from "../model/job.ts";
 import type { GenerationDifference, Personalization } from "../model/personalization.ts";
-import type { AllowedOrigins, PageRequest } from "../page.ts";
 import type { TableFile } from "./csv.ts";
 import type { SharedReads } from "./shared-reads.ts";
 import { queryParameter } from "./urls.ts";

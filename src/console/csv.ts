@@ -1,4 +1,4 @@
-import type { Page } from "../page.ts";
+import type { Page } from "../http/page.ts";
 import type { CellValue, Column, ValueColumn } from "./components/table.tsx";
 
 /** A table of a page as a file. */

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { htmlPage, type RenderPage, staticFile } from "../page.ts";
+import { htmlPage, type RenderPage, staticFile } from "../http/page.ts";
 import type { ConsoleContext, PageContext, PageDefinition } from "./context.ts";
 import { csvPage } from "./csv.ts";
 import localTimeScript from "./files/local-time.js" with { type: "text" };

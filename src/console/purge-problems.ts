@@ -1,5 +1,5 @@
 import { durationInWords } from "../base/format.ts";
-import type { PurgeStatus } from "../database/purge.ts";
+import type { PurgeStatus } from "../cdn/position.ts";
 import type { Problem } from "./problems.ts";
 
 /** A change that is purged later than this is a problem. */

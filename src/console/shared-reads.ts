@@ -1,4 +1,4 @@
-import type { PageRequest } from "../page.ts";
+import type { PageRequest } from "../http/page.ts";
 import { queryParameter } from "./urls.ts";
 
 interface SharedRead {

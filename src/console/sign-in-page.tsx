@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { htmlPage, type Page } from "../page.ts";
+import { htmlPage, type Page } from "../http/page.ts";
 import { Layout } from "./layout.tsx";
 
 interface SignInProblem {

@@ -1,4 +1,4 @@
-import type { PageRequest } from "../page.ts";
+import type { PageRequest } from "../http/page.ts";
 
 /** A query parameter, trimmed; undefined when absent or empty. */
 export function queryParameter({ url }: PageRequest, name: string): string | undefined {

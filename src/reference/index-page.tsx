@@ -1,12 +1,12 @@
 /** @jsxImportSource hono/jsx */
 import packageJson from "../../package.json" with { type: "json" };
-import { selectVariant } from "../example/catalog.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { fileHandler } from "../http/static-file.ts";
 import type { Product } from "../model/product.ts";
 import { operations } from "../operations/index.ts";
 import type { OperationRoute } from "../operations/operation.ts";
-import { sampleImagePath } from "../sample.ts";
+import { selectVariant } from "../sample/catalog.ts";
+import { sampleImagePath } from "../sample/shop.ts";
 import { Layout, pageHeaders } from "./page.tsx";
 
 export interface IndexContext {

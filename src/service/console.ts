@@ -10,9 +10,9 @@ import { GenerationComparer } from "../personalization/comparison.ts";
 import { findInGeneration, formsInGeneration } from "../personalization/generation-reader.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import type { FoundPersonalization } from "../personalization/render.ts";
-import { examplePath, isSampleShop } from "../sample.ts";
+import { examplePath, isSampleShop } from "../sample/shop.ts";
 import type { ServiceContext } from "./context.ts";
-import { findWidgetPath } from "./example.ts";
+import { findWidgetPath } from "./sample.ts";
 
 export function createConsole(context: ServiceContext, publicUrl: string, actions: Actions): ConsolePages {
   const { config, connections, push, purging } = context;

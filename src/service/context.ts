@@ -3,8 +3,8 @@ import type { Config } from "../config/index.ts";
 import type { DryRun } from "../jobs/dry-run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
+import type { Purging } from "./cdn.ts";
 import type { Connections } from "./connections.ts";
-import type { Purging } from "./purge.ts";
 import type { Push } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 

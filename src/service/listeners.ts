@@ -2,9 +2,9 @@ import { getMetrics } from "../admin/metrics.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
-import { createExample } from "./example.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStoreReader } from "./readiness.ts";
+import { createSamplePages } from "./sample.ts";
 
 /** How long requests in progress may take after the listeners close. */
 const graceMs = 4000;
@@ -31,7 +31,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   try {
     const store = createStoreReader(context);
     const readiness = createReadiness(context, store);
-    const pages = createExample(requests.sources.operationContext);
+    const pages = createSamplePages(requests.sources.operationContext);
     const publicUrl = open.listener(
       "public",
       publicRoutes({ ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }),

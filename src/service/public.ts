@@ -1,12 +1,12 @@
 import { getLiveness } from "../admin/health.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { Handler, Route, Routes } from "../http/endpoint.ts";
+import type { RenderPage } from "../http/page.ts";
 import { pageHandler } from "../http/page-handler.ts";
 import { operations } from "../operations/index.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { operationRoutes } from "../operations/routes.ts";
-import type { RenderPage } from "../page.ts";
-import { examplePath, isSampleShop } from "../sample.ts";
+import { examplePath, isSampleShop } from "../sample/shop.ts";
 
 export interface PublicContext {
   readonly cache: ResponseCache;
@@ -30,7 +30,7 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
     index ??= (await import("../reference/index-page.tsx")).createIndex({
       root: publicUrl,
       examplePath: isSample ? examplePath : undefined,
-      findProduct: async () => (await import("./example.ts")).findExampleProduct(operationContext),
+      findProduct: async () => (await import("./sample.ts")).findSampleProduct(operationContext),
     });
     return index;
   });
@@ -49,10 +49,10 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
     }),
     "/docs/style.css": onDemand(async () => (await import("../reference/page.tsx")).getReferenceStyle),
     "/docs/script.js": onDemand(async () => (await import("../reference/page.tsx")).getReferenceScript),
-    "/personalization-options.js": onDemand(async () => (await import("../widget.ts")).getWidget),
-    "/personalization-options/:file": onDemand(async () => (await import("../widget.ts")).getWidgetVersion),
+    "/personalization-options.js": onDemand(async () => (await import("./widget.ts")).getWidget),
+    "/personalization-options/:file": onDemand(async () => (await import("./widget.ts")).getWidgetVersion),
     ...(isSample && {
-      "/sample/images/:name": onDemand(async () => (await import("../example/sample-image.ts")).getSampleImage),
+      "/sample/images/:name": onDemand(async () => (await import("../sample/sample-image.ts")).getSampleImage),
     }),
     ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
     ...webhooks,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../config/index.ts";
-import { isSampleBrand } from "../sample.ts";
+import { isSampleBrand } from "../sample/shop.ts";
 
 /** The folder of the sample brand's feeds; undefined if this service imports others. */
 export function sampleFolderOf({ shopDomain, jobs }: Config): string | undefined {

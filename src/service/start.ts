@@ -15,12 +15,12 @@ import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { type Connections, closeConnections, openConnections, watchWrites } from "./connections.ts";
 import type { ServiceContext, ServiceScheduler } from "./context.ts";
-import { exampleUrlOf } from "./example.ts";
 import { listJobs } from "./jobs.ts";
 import { type Listeners, startListeners } from "./listeners.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
+import { exampleUrlOf } from "./sample.ts";
 import { sampleFolderOf } from "./sample-feeds.ts";
 
 export interface Service {
@@ -70,7 +70,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
   const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
   const pushContext = { holder, config, connections, requests, log, signal: stopping.signal };
   const push = platform?.receiver && (await import("./push.ts")).startPush(platform, pushContext);
-  const purging = config.purge && (await import("./purge.ts")).createPurging(config, config.purge);
+  const purging = config.purge && (await import("./cdn.ts")).createPurging(config, config.purge);
   let purged: Promise<unknown> | undefined;
   const context: ServiceContext = {
     config,

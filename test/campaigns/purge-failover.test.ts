@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { createFetch } from "../../src/base/outgoing.ts";
+import { PurgeCounter } from "../../src/cdn/counter.ts";
+import { followChanges } from "../../src/cdn/follower.ts";
+import { type PurgeState, removePurgeStates } from "../../src/cdn/position.ts";
+import { createTargets } from "../../src/cdn/targets.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { type PurgeState, removePurgeStates } from "../../src/database/purge.ts";
-import { PurgeCounter } from "../../src/purge/counter.ts";
-import { followChanges } from "../../src/purge/follower.ts";
-import { createTargets } from "../../src/purge/targets.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createMigratedStore, migrateStore } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readConfig } from "../../src/config/index.ts";
 import { showPurge } from "../../src/config/purge.ts";
-import { formOf } from "../../src/service/purge.ts";
+import { formOf } from "../../src/service/cdn.ts";
 import { type Environment, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();

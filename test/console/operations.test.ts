@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import type { PurgeStatus } from "../../src/database/purge.ts";
+import type { PurgeStatus } from "../../src/cdn/position.ts";
 import { queueReads } from "../../src/database/push-queue.ts";
 import { readPushState } from "../../src/database/push-state.ts";
 import { saveSubscribed } from "../../src/database/subscribed.ts";

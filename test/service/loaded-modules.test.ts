@@ -6,7 +6,7 @@ import { root, temporaryFolder } from "../support/pds.ts";
 const onDemand = [
   ...["/src/platforms/shopify/", "/src/catalog/", "/src/webhooks/", "/src/service/push.ts"],
   ...["/src/purge/", "/src/service/purge.ts", "/src/feed/", "/src/personalization/import.ts"],
-  ...["/src/model/schemas/", "/src/reference/", "/src/example/pages.tsx", "/src/widget.ts", "/packages/"],
+  ...["/src/model/schemas/", "/src/reference/", "/src/sample/pages.tsx", "/src/service/widget.ts", "/packages/"],
   ...["/node_modules/pino-pretty/", "/node_modules/toml-eslint-parser/", "node:net", "node:zlib"],
 ];
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import type { PageRequest } from "../../page.ts";
+import type { PageRequest } from "../../http/page.ts";
 import { urlWithQuery } from "../urls.ts";
 
 /** Whether to show links to actions. The server checks each request by itself. */

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Image } from "../../model/product.ts";
-import { sampleImagePath } from "../../sample.ts";
+import { sampleImagePath } from "../../sample/shop.ts";
 import { originOf } from "../urls.ts";
 import { Section } from "./elements.tsx";
 

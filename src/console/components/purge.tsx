@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { durationInWords, formatNumber, pluralize, utcTime } from "../../base/format.ts";
-import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../database/purge.ts";
+import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../cdn/position.ts";
 import { Section, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 

@@ -1,17 +1,17 @@
 /** @jsxImportSource hono/jsx */
 
 import { toSentence } from "../../base/format.ts";
+import type { PurgeStatus } from "../../cdn/position.ts";
 import { findClockProblem } from "../../database/clock.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
 import { countProducts } from "../../database/product.ts";
 import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
-import type { PurgeStatus } from "../../database/purge.ts";
 import type { PushState } from "../../database/push-state.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
 import { listRunKinds, type RunKind } from "../../database/run-list.ts";
+import type { PageRequest } from "../../http/page.ts";
 import type { JobHealth } from "../../model/job.ts";
-import type { PageRequest } from "../../page.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
 import { Chart, ChartTable } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";

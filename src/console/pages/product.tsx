@@ -5,8 +5,8 @@ import { parseJson, toReadableJson } from "../../base/json.ts";
 import { readNow } from "../../database/database.ts";
 import { type FoundProduct, findProduct } from "../../database/product.ts";
 import { findProductTruth, type ProductTruth } from "../../database/product-truth.ts";
+import type { PageRequest } from "../../http/page.ts";
 import { type Metafield, type Product, parseProductId, type Variant } from "../../model/product.ts";
-import type { PageRequest } from "../../page.ts";
 import {
   CommaSeparated,
   EmptyState,

@@ -1,5 +1,5 @@
-import { hashTag } from "./model/entity-tag.ts";
-import type { Viewer } from "./model/operator.ts";
+import { hashTag } from "../model/entity-tag.ts";
+import type { Viewer } from "../model/operator.ts";
 
 /** HTML pages and the files they load, independent of the HTTP server that sends them. */
 

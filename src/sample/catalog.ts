@@ -1,10 +1,10 @@
 import { parseJson } from "../base/json.ts";
 import type { Personalization } from "../model/personalization.ts";
 import { type Product, parseProductId, type Variant } from "../model/product.ts";
-import { sampleImagePath } from "../sample.ts";
+import { sampleImagePath } from "./shop.ts";
 
 /** The data that the public operations serve. */
-export interface ExampleContext {
+export interface SampleContext {
   readonly brand: string;
   /** How the service's URLs begin for other sites; empty for paths. */
   readonly publicUrl: string;
@@ -18,17 +18,17 @@ export interface ExampleContext {
 
 const candidateLimit = 24;
 
-async function listActiveProducts({ listProducts }: ExampleContext): Promise<Product[]> {
+async function listActiveProducts({ listProducts }: SampleContext): Promise<Product[]> {
   const documents = await listProducts(candidateLimit);
   return documents.map((document) => parseJson(document) as Product).filter(({ status }) => status === "active");
 }
 
 /** Active products that have images. */
-export const listExampleProducts = async (context: ExampleContext): Promise<Product[]> =>
+export const listSampleProducts = async (context: SampleContext): Promise<Product[]> =>
   (await listActiveProducts(context)).filter((product) => drawnImagesOf(product).length > 0);
 
 /** The first active product that can be personalized, or else the first one. */
-export async function findDefaultProduct(context: ExampleContext): Promise<Product | undefined> {
+export async function findDefaultProduct(context: SampleContext): Promise<Product | undefined> {
   const products = await listActiveProducts(context);
   for (const product of products) {
     const { pzlines } = await context.findPersonalization(selectVariant(product)?.sku ?? "");
@@ -37,7 +37,7 @@ export async function findDefaultProduct(context: ExampleContext): Promise<Produ
   return products[0];
 }
 
-export async function findExampleProduct({ findProduct }: ExampleContext, text: string): Promise<Product | undefined> {
+export async function findSampleProduct({ findProduct }: SampleContext, text: string): Promise<Product | undefined> {
   const id = parseProductId(text);
   const found = id === undefined ? undefined : await findProduct(id);
   return found && (parseJson(new TextDecoder().decode(found.document)) as Product);

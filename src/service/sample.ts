@@ -1,17 +1,17 @@
 import { listVisibleProducts } from "../database/product.ts";
-import type { ExampleContext } from "../example/catalog.ts";
-import { examplePages } from "../example/index.ts";
 import type { Product } from "../model/product.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
-import { examplePath, isSampleShop } from "../sample.ts";
+import type { SampleContext } from "../sample/catalog.ts";
+import { samplePages } from "../sample/index.ts";
+import { examplePath, isSampleShop } from "../sample/shop.ts";
 import type { PublicContext } from "./public.ts";
 
 /** From source, the first call bundles the widget. */
-export const findWidgetPath = async (): Promise<string> => (await import("../widget.ts")).widgetPath;
+export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
 
 /** Reads the store through the same concurrency limit as the operations. */
-function contextOf({ config, query, findProduct, findPersonalization }: OperationContext): ExampleContext {
+function contextOf({ config, query, findProduct, findPersonalization }: OperationContext): SampleContext {
   const { brand, publicUrl } = config;
   return {
     brand,
@@ -24,12 +24,12 @@ function contextOf({ config, query, findProduct, findPersonalization }: Operatio
 }
 
 /** Creates the example shop's pages. */
-export const createExample = (context: OperationContext): PublicContext["pages"] =>
-  isSampleShop(context.config.shopDomain) ? examplePages(contextOf(context)) : {};
+export const createSamplePages = (context: OperationContext): PublicContext["pages"] =>
+  isSampleShop(context.config.shopDomain) ? samplePages(contextOf(context)) : {};
 
 /** Finds an active product, if possible one that can be personalized. */
-export async function findExampleProduct(context: OperationContext): Promise<Product | undefined> {
-  const { findDefaultProduct } = await import("../example/catalog.ts");
+export async function findSampleProduct(context: OperationContext): Promise<Product | undefined> {
+  const { findDefaultProduct } = await import("../sample/catalog.ts");
   return await findDefaultProduct(contextOf(context));
 }
 

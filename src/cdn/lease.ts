@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
-import { purgeWork } from "../database/purge.ts";
 import { holdLease, releaseLease, renewLease } from "../database/work-lease.ts";
+import { purgeWork } from "./position.ts";
 
 const renewMs = 500;
 /** How soon another process continues after one was killed, if the store answers at once. */

@@ -1,5 +1,5 @@
-import type { PurgeStatus } from "../database/purge.ts";
-import type { PurgeCounter } from "../purge/counter.ts";
+import type { PurgeCounter } from "../cdn/counter.ts";
+import type { PurgeStatus } from "../cdn/position.ts";
 import type { AddMetric, Description } from "./metrics.ts";
 
 /** Metrics from the store. */

@@ -1,22 +1,22 @@
 /** @jsxImportSource hono/jsx */
 import { ServiceError } from "../base/errors.ts";
+import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../http/page.ts";
 import type { Product } from "../model/product.ts";
-import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../page.ts";
-import { examplePath } from "../sample.ts";
 import { CartPage } from "./cart-page.tsx";
-import { type ExampleContext, findDefaultProduct, findExampleProduct, listExampleProducts } from "./catalog.ts";
-import type { ExampleRoute } from "./index.ts";
+import { findDefaultProduct, findSampleProduct, listSampleProducts, type SampleContext } from "./catalog.ts";
+import type { SampleRoute } from "./index.ts";
 import { ProductPage } from "./product-page.tsx";
 import script from "./script.js" with { type: "text" };
+import { examplePath } from "./shop.ts";
 import style from "./style.css" with { type: "text" };
 
 const recommendationLimit = 8;
 const fileCaching = "public, max-age=300";
 
-export function createPages(context: ExampleContext): Readonly<Record<ExampleRoute, RenderPage>> {
+export function createPages(context: SampleContext): Readonly<Record<SampleRoute, RenderPage>> {
   const { brand, publicUrl } = context;
   const renderProduct = async (product: Product, { url }: PageRequest): Promise<Page> => {
-    const others = (await listExampleProducts(context)).filter(({ id }) => id !== product.id);
+    const others = (await listSampleProducts(context)).filter(({ id }) => id !== product.id);
     const widgetPath = await context.findWidgetPath();
     const props = { product, variantId: url.searchParams.get("variant") ?? undefined, brand, publicUrl, widgetPath };
     return htmlPage(<ProductPage {...props} recommendations={others.slice(0, recommendationLimit)} />);
@@ -30,11 +30,11 @@ export function createPages(context: ExampleContext): Readonly<Record<ExampleRou
       return await renderProduct(product, request);
     },
     "/example/products/:id": async (request) => {
-      const product = await findExampleProduct(context, request.parameter("id"));
+      const product = await findSampleProduct(context, request.parameter("id"));
       return product && (await renderProduct(product, request));
     },
     "/example/products/:id/cart": async ({ url, parameter }) => {
-      const product = await findExampleProduct(context, parameter("id"));
+      const product = await findSampleProduct(context, parameter("id"));
       return product && htmlPage(<CartPage product={product} fields={[...url.searchParams]} brand={brand} />);
     },
     "/example/style.css": staticFile({ type: "text/css; charset=utf-8", body: style }, fileCaching),

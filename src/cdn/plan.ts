@@ -1,6 +1,6 @@
 import { keptChanges, type NumberedChange } from "../database/change.ts";
-import type { PurgeMark, PurgePosition, PurgeState } from "../database/purge.ts";
 import { Budget, maxRequests, type TaggedRequest } from "./budget.ts";
+import type { PurgeMark, PurgePosition, PurgeState } from "./position.ts";
 import { addToBatches, kinds, listTags, simplify, type TagBatch, type TagKinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 

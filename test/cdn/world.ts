@@ -1,7 +1,7 @@
+import { findRange, type PurgePlan, planPurge, secondPurgeS } from "../../src/cdn/plan.ts";
+import type { PurgePosition, PurgeState } from "../../src/cdn/position.ts";
+import type { PurgeTarget } from "../../src/cdn/target.ts";
 import type { NumberedChange } from "../../src/database/change.ts";
-import type { PurgePosition, PurgeState } from "../../src/database/purge.ts";
-import { findRange, type PurgePlan, planPurge, secondPurgeS } from "../../src/purge/plan.ts";
-import type { PurgeTarget } from "../../src/purge/target.ts";
 
 export const startMs = Date.parse("2026-11-22T00:00:00.000Z");
 export const at = (ms: number) => new Date(startMs + ms).toISOString();

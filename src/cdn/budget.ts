@@ -1,4 +1,4 @@
-import type { PurgePosition, PurgeState } from "../database/purge.ts";
+import type { PurgePosition, PurgeState } from "./position.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 

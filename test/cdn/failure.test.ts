@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { PurgeState } from "../../src/database/purge.ts";
-import { giveBack } from "../../src/purge/budget.ts";
-import { fail, mustWait, record } from "../../src/purge/failure.ts";
-import { PurgeError } from "../../src/purge/send.ts";
+import { giveBack } from "../../src/cdn/budget.ts";
+import { fail, mustWait, record } from "../../src/cdn/failure.ts";
+import type { PurgeState } from "../../src/cdn/position.ts";
+import { PurgeError } from "../../src/cdn/send.ts";
 import { at, createPurged, startMs, target } from "./world.ts";
 
 describe("after a failure, the next purge", () => {

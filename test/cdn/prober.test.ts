@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createFetch } from "../../src/base/outgoing.ts";
-import { PurgeCounter } from "../../src/purge/counter.ts";
-import { Prober } from "../../src/purge/prober.ts";
+import { PurgeCounter } from "../../src/cdn/counter.ts";
+import { Prober } from "../../src/cdn/prober.ts";
 import { cleanUp } from "../support/clean-up.ts";
 
 function startServer(respond: () => Response) {

@@ -2,17 +2,17 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { Log } from "../base/log.ts";
 import { createFetch } from "../base/outgoing.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
+import { PurgeCounter } from "../cdn/counter.ts";
+import { followChanges } from "../cdn/follower.ts";
+import { type PurgeStatus, readPurgeStatus } from "../cdn/position.ts";
+import { Prober } from "../cdn/prober.ts";
+import { createTargets } from "../cdn/targets.ts";
 import type { Config } from "../config/index.ts";
 import type { PurgeOptions } from "../config/purge.ts";
 import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
-import { type PurgeStatus, readPurgeStatus } from "../database/purge.ts";
 import { hashTag } from "../model/entity-tag.ts";
 import { toFormPath } from "../operations/form/operation.ts";
-import { PurgeCounter } from "../purge/counter.ts";
-import { followChanges } from "../purge/follower.ts";
-import { Prober } from "../purge/prober.ts";
-import { createTargets } from "../purge/targets.ts";
 
 /** Purging the CDN. */
 export interface Purging {

@@ -1,6 +1,6 @@
-import type { RenderPage } from "../page.ts";
-import { examplePath } from "../sample.ts";
-import type { ExampleContext } from "./catalog.ts";
+import type { RenderPage } from "../http/page.ts";
+import type { SampleContext } from "./catalog.ts";
+import { examplePath } from "./shop.ts";
 
 const routes = [
   examplePath,
@@ -10,16 +10,16 @@ const routes = [
   "/example/script.js",
 ] as const;
 
-export type ExampleRoute = (typeof routes)[number];
+export type SampleRoute = (typeof routes)[number];
 
 /**
  * A demo shop: a product page and a cart, built from the public operations the way a storefront
  * would. Its code is loaded with the first request for a page.
  */
-export function examplePages(context: ExampleContext): Readonly<Record<string, RenderPage>> {
+export function samplePages(context: SampleContext): Readonly<Record<string, RenderPage>> {
   const load = async () => (await import("./pages.tsx")).createPages(context);
   let pages: ReturnType<typeof load> | undefined;
-  const render = async (route: ExampleRoute, request: Parameters<RenderPage>[0]) => {
+  const render = async (route: SampleRoute, request: Parameters<RenderPage>[0]) => {
     pages ??= load();
     return await (await pages)[route](request);
   };

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { createFetch } from "../../src/base/outgoing.ts";
+import { PurgeCounter } from "../../src/cdn/counter.ts";
+import { followChanges } from "../../src/cdn/follower.ts";
+import { createTargets } from "../../src/cdn/targets.ts";
 import type { PurgeOptions } from "../../src/config/purge.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { PurgeCounter } from "../../src/purge/counter.ts";
-import { followChanges } from "../../src/purge/follower.ts";
-import { createTargets } from "../../src/purge/targets.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { connectTo, createMigratedStore } from "../support/pds.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";

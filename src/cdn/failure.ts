@@ -1,4 +1,4 @@
-import type { PurgePosition, PurgeRecord, PurgeState } from "../database/purge.ts";
+import type { PurgePosition, PurgeRecord, PurgeState } from "./position.ts";
 import type { PurgeError } from "./send.ts";
 
 const maxRetryS = 60;

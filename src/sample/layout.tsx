@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { examplePath } from "../sample.ts";
+import { examplePath } from "./shop.ts";
 
 interface LayoutProps {
   readonly title: string;

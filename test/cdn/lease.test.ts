@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { PurgeLease } from "../../src/cdn/lease.ts";
+import { findPurgePosition, type PurgeState, savePurgeState } from "../../src/cdn/position.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { findPurgePosition, type PurgeState, savePurgeState } from "../../src/database/purge.ts";
-import { PurgeLease } from "../../src/purge/lease.ts";
 import { connectTo, createMigratedStore, enginesOf } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildPersonalizer } from "../packages/personalizer/build.ts";
-import { defaultLabels } from "../packages/personalizer/src/form/default-labels.ts";
-import { sampleImagePath } from "../src/sample.ts";
-import { accessibilityProblems, openPage, startBrowser } from "./support/browser.ts";
-import { attack, hostileSku, importHostile, type Watched, watchPage } from "./support/hostile.ts";
-import { importHere } from "./support/import-here.ts";
-import { type RunningService, root, runsOnBothEngines, serve, temporaryFolder } from "./support/pds.ts";
-import { blocksOf } from "./support/reader.ts";
+import { buildPersonalizer } from "../../packages/personalizer/build.ts";
+import { defaultLabels } from "../../packages/personalizer/src/form/default-labels.ts";
+import { sampleImagePath } from "../../src/sample/shop.ts";
+import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
+import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
+import { importHere } from "../support/import-here.ts";
+import { type RunningService, root, runsOnBothEngines, serve, temporaryFolder } from "../support/pds.ts";
+import { blocksOf } from "../support/reader.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
