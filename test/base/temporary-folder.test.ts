@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 test("a service removes the temporary folders of killed runs", async () => {
   const temporary = await temporaryFolder();
   const environment = { PATH: process.env.PATH ?? "", TMPDIR: temporary };
-  const source = join(root, "src", "temporary-folder.ts");
+  const source = join(root, "src/base/temporary-folder.ts");
   const code = `const { createTemporaryFolder } = await import(${JSON.stringify(source)});
     await createTemporaryFolder("bulk"); await createTemporaryFolder("feed"); console.log("created"); await Bun.sleep(60_000);`;
   const child = Bun.spawn([process.execPath, "-e", code], { env: environment, stdio: ["ignore", "pipe", "inherit"] });

@@ -1,11 +1,18 @@
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root, temporaryFolder } from "../support/pds.ts";
 
 /** Parts of the paths of modules that no response needs before a setting, a job, or a request does. */
 const onDemand = [
   ...["/src/platforms/shopify/", "/src/catalog/", "/src/webhooks/", "/src/service/push.ts"],
-  ...["/src/purge/", "/src/service/purge.ts", "/src/feed/", "/src/personalization/import.ts"],
+  ...[
+    "/src/cdn/follower.ts",
+    "/src/cdn/send.ts",
+    "/src/service/cdn.ts",
+    "/src/feed/",
+    "/src/personalization/import.ts",
+  ],
   ...["/src/model/schemas/", "/src/reference/", "/src/sample/pages.tsx", "/src/service/widget.ts", "/packages/"],
   ...["/node_modules/pino-pretty/", "/node_modules/toml-eslint-parser/", "node:net", "node:zlib"],
 ];
@@ -33,5 +40,8 @@ test("the service starts without the code that its first responses do not need",
   const loaded: string[] = JSON.parse(printed.trimEnd().split("\n").at(-1) ?? "");
   // The list is complete, also with the last modules that are loaded.
   expect(loaded).toContain(join(root, "src/service/console.ts"));
+  // Each part names something, also after files were moved.
+  const own = onDemand.filter((part) => /^\/(?:src|packages|node_modules)\//.test(part));
+  expect(own.filter((part) => !existsSync(join(root, part)))).toEqual([]);
   expect(loaded.filter((name) => onDemand.some((part) => name.includes(part)))).toEqual([]);
 });
