@@ -1,8 +1,8 @@
 import { parseJson } from "../base/json.ts";
 import type { Database } from "../database/database.ts";
-import { countProducts, listDocuments, listProductStates, type StoredProduct } from "../database/product.ts";
 import type { Product } from "../model/product.ts";
 import { checkLostImages } from "./guards.ts";
+import { countProducts, listDocuments, listProductStates, type StoredProduct } from "./product.ts";
 import { type SyncContext, syncProducts } from "./sync.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { pluralize } from "../base/format.ts";
 import type { Database } from "../database/database.ts";
-import type { RemovalLimit } from "../database/product-removal.ts";
-import { findOrSaveShop } from "../database/shop.ts";
 import type { Platform } from "../platforms/platform.ts";
+import type { RemovalLimit } from "./product-removal.ts";
+import { findOrSaveShop } from "./shop.ts";
 
 /**
  * Checks that the stored products are from the shop that answered. The first shop that answers is

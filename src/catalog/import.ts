@@ -2,13 +2,13 @@ import { ServiceError } from "../base/errors.ts";
 import { wasOrWere } from "../base/format.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
-import { forgetKnownIds } from "../database/known-ids.ts";
-import { listProductIds, type StoredProduct, toStoredProduct } from "../database/product.ts";
-import { replaceProducts } from "../database/product-replacement.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { countRejected, excerpt, formatNames } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
+import { forgetKnownIds } from "./known-ids.ts";
+import { listProductIds, type StoredProduct, toStoredProduct } from "./product.ts";
 import { readProducts } from "./product-files.ts";
+import { replaceProducts } from "./product-replacement.ts";
 import { stageBatches } from "./staged-batches.ts";
 import { hiddenNotes } from "./visibility.ts";
 

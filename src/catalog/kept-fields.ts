@@ -1,6 +1,5 @@
 import { parseJson } from "../base/json.ts";
 import type { Queryable } from "../database/database.ts";
-import { listDocuments } from "../database/product.ts";
 import type { Reporter } from "../jobs/work.ts";
 import { addressOf, type Id, type Image, type Product } from "../model/product.ts";
 import type {
@@ -11,6 +10,7 @@ import type {
   UnnamedImage,
   UnusableProduct,
 } from "../platforms/platform.ts";
+import { listDocuments } from "./product.ts";
 
 type Read = PlatformProduct | UnusableProduct;
 

@@ -4,11 +4,11 @@ import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Database } from "../database/database.ts";
 import { isDatabaseError } from "../database/index.ts";
-import type { FoundProduct } from "../database/product.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { checkShop, keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { LookupBudget } from "./lookup-budget.ts";
+import type { FoundProduct } from "./product.ts";
 import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {

@@ -1,9 +1,9 @@
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
-import { type Reading, saveProducts, toStoredProduct } from "../database/product.ts";
 import type { ListedProduct } from "../platforms/platform.ts";
 import { findChanged } from "./changed.ts";
 import { checkSameShop } from "./guards.ts";
+import { type Reading, saveProducts, toStoredProduct } from "./product.ts";
 import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 
 /** How far a comparison page by page has come. */

@@ -5,20 +5,6 @@ import type { Log } from "../base/log.ts";
 import type { Config } from "../config/index.ts";
 import { saveCursor } from "../database/cursor.ts";
 import { readNow } from "../database/database.ts";
-import { knowIdsUpTo } from "../database/known-ids.ts";
-import {
-  countHiddenProducts,
-  countProducts,
-  listProductIds,
-  listProductStates,
-  markProductStale,
-  type Reading,
-  type StoredProduct,
-  saveProducts,
-  toStoredProduct,
-} from "../database/product.ts";
-import { readRemovalLimit, removeProducts } from "../database/product-removal.ts";
-import { forgetOldNews } from "../database/product-truth.ts";
 import type { Work } from "../jobs/work.ts";
 import { type Id, lagMs, toId } from "../model/product.ts";
 import {
@@ -31,7 +17,21 @@ import {
 import { findChanged, syncLosing } from "./changed.ts";
 import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
+import { knowIdsUpTo } from "./known-ids.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
+import {
+  countHiddenProducts,
+  countProducts,
+  listProductIds,
+  listProductStates,
+  markProductStale,
+  type Reading,
+  type StoredProduct,
+  saveProducts,
+  toStoredProduct,
+} from "./product.ts";
+import { readRemovalLimit, removeProducts } from "./product-removal.ts";
+import { forgetOldNews } from "./product-truth.ts";
 import {
   findUnsynced,
   highestEarlierId,

@@ -1,4 +1,6 @@
 import type { Database } from "../database/database.ts";
+import { lagMs } from "../model/product.ts";
+import { ChangingProductError, type Platform, type ReadOptions } from "../platforms/platform.ts";
 import {
   findProductState,
   markProductStale,
@@ -7,11 +9,9 @@ import {
   saveProducts,
   toStoredProduct,
   type Way,
-} from "../database/product.ts";
-import { removeProducts } from "../database/product-removal.ts";
-import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "../database/product-truth.ts";
-import { lagMs } from "../model/product.ts";
-import { ChangingProductError, type Platform, type ReadOptions } from "../platforms/platform.ts";
+} from "./product.ts";
+import { removeProducts } from "./product-removal.ts";
+import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "./product-truth.ts";
 
 export interface RefreshContext {
   readonly database: Database;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile } from "../base/temporary-folder.ts";
-import type { StoredProduct } from "../database/product.ts";
+import type { StoredProduct } from "./product.ts";
 
 /** Batches of products in a temporary file, in their order. Disposing of them removes the file. */
 export interface StagedBatches extends AsyncDisposable {

@@ -3,13 +3,13 @@ import { ServiceError } from "../base/errors.ts";
 import { pluralize } from "../base/format.ts";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
-import { exceptKnownId, knowIdsUpTo } from "../database/known-ids.ts";
-import { listProductStates, markProductStale, noteUpdates, type ProductState } from "../database/product.ts";
-import { listUnsettledProducts, listUnusable, noteUnusableRead } from "../database/product-truth.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { type ListedProduct, type Platform, PlatformError, UnusableProductError } from "../platforms/platform.ts";
 import { checkSameShop, checkShop, keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
+import { exceptKnownId, knowIdsUpTo } from "./known-ids.ts";
+import { listProductStates, markProductStale, noteUpdates, type ProductState } from "./product.ts";
+import { listUnsettledProducts, listUnusable, noteUnusableRead } from "./product-truth.ts";
 import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { otherSchema } from "../base/program.ts";
 import { timeZones } from "../base/time-zone.ts";
+import { listFirstProducts } from "../catalog/product.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { Database } from "../database/database.ts";
@@ -7,7 +8,6 @@ import { findLastGeneration } from "../database/generation.ts";
 import { type ConnectOptions, closeDatabase, inspectStore, isOtherSchema, openStored } from "../database/index.ts";
 import { findPause, type JobPause } from "../database/job-pause.ts";
 import { findCurrentPresentation } from "../database/presentation.ts";
-import { listFirstProducts } from "../database/product.ts";
 import { findLastSuccess } from "../database/run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { createPlatform } from "../platforms/index.ts";

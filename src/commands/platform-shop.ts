@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
+import { changeShop } from "../catalog/shop.ts";
 import { readConfig } from "../config/index.ts";
 import { findCursor } from "../database/cursor.ts";
-import { changeShop } from "../database/shop.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { openLog, type Values, withDatabase, withStoreIfAny } from "./common.ts";
 import { printJson, printMessage } from "./output.ts";

@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
+import { findSubscribed, removeSubscribed, removeUninstalled, saveSubscribed } from "../catalog/push/subscribed.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
-import { findSubscribed, removeSubscribed, removeUninstalled, saveSubscribed } from "../database/subscribed.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Subscriptions } from "../platforms/platform.ts";
 import { onSignal, openLog, type Values, withDatabase } from "./common.ts";

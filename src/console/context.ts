@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
+import type { PushState } from "../catalog/push/state.ts";
 import type { PurgeStatus } from "../cdn/position.ts";
 import type { Database } from "../database/database.ts";
 import type { Generation } from "../database/generation.ts";
-import type { PushState } from "../database/push-state.ts";
 import type { AllowedOrigins, PageRequest } from "../http/page.ts";
 import type { Confirmation } from "../model/action.ts";
 import type { JobHealth } from "../model/job.ts";

@@ -1,5 +1,5 @@
 import { durationInWords, relativeTime } from "../base/format.ts";
-import type { PushState } from "../database/push-state.ts";
+import type { PushState } from "../catalog/push/state.ts";
 import type { Problem } from "./problems.ts";
 
 /** A delivered product that is read later than this is a problem. */

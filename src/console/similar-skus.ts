@@ -1,8 +1,8 @@
 import { parseJson } from "../base/json.ts";
+import { foldWords, searchProducts } from "../catalog/search.ts";
 import type { Database } from "../database/database.ts";
 import type { Generation } from "../database/generation.ts";
 import { listKnownSkus } from "../database/personalization.ts";
-import { foldWords, searchProducts } from "../database/search.ts";
 import type { Product } from "../model/product.ts";
 
 /** A product with a variant that has a SKU. */

@@ -1,9 +1,9 @@
 import type { BunRequest } from "bun";
 import type { MaybePromise } from "../base/maybe-promise.ts";
 import type { CacheLifetime } from "../cache/namespace.ts";
+import type { FoundProduct } from "../catalog/product.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
-import type { FoundProduct } from "../database/product.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
 import type { CachePolicy } from "../model/cache-policy.ts";

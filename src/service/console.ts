@@ -1,10 +1,10 @@
 import type { Actions } from "../actions/index.ts";
 import type { ConsolePages } from "../admin/routes.ts";
+import { readPushState } from "../catalog/push/state.ts";
 import type { Answer } from "../console/context.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consoleFiles, consolePages } from "../console/index.tsx";
 import { signInPage } from "../console/sign-in-page.tsx";
-import { readPushState } from "../database/push-state.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
 import { findInGeneration, formsInGeneration } from "../personalization/generation-reader.ts";

@@ -1,5 +1,5 @@
+import { settlePoints, takePoints } from "../catalog/points.ts";
 import type { Database } from "../database/database.ts";
-import { settlePoints, takePoints } from "../database/points.ts";
 import type { SharedPoints } from "../platforms/platform.ts";
 
 /** The budget of requests to the platform that all processes with this store share. */

@@ -1,9 +1,9 @@
 import type { Log } from "../base/log.ts";
+import { isKnownMissing } from "../catalog/known-ids.ts";
+import { findProduct, findProductId } from "../catalog/product.ts";
 import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
-import { isKnownMissing } from "../database/known-ids.ts";
-import { findProduct, findProductId } from "../database/product.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Limiters } from "./limiters.ts";

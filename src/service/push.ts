@@ -1,10 +1,10 @@
 import { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
 import { createPushReader } from "../catalog/push/reader.ts";
+import { saveUninstalled } from "../catalog/push/subscribed.ts";
 import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
 import { workPushQueue } from "../catalog/push/worker.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
-import { saveUninstalled } from "../database/subscribed.ts";
 import type { Routes } from "../http/endpoint.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { webhookRoute } from "../webhooks/route.ts";

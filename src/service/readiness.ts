@@ -1,9 +1,9 @@
 import { type Check, describeAhead, describeStale, getReadiness, type Reading } from "../admin/health.ts";
 import type { StoreReader } from "../admin/metrics.ts";
+import { readCatalogTruth } from "../catalog/product-truth.ts";
+import { readPushState } from "../catalog/push/state.ts";
 import { findClockProblem } from "../database/clock.ts";
 import { listCurrentGenerations } from "../database/generation.ts";
-import { readCatalogTruth } from "../database/product-truth.ts";
-import { readPushState } from "../database/push-state.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";

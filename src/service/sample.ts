@@ -1,4 +1,4 @@
-import { listVisibleProducts } from "../database/product.ts";
+import { listVisibleProducts } from "../catalog/product.ts";
 import type { Product } from "../model/product.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";

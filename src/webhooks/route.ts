@@ -1,8 +1,8 @@
 import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import { type ErrorCode, ServiceError } from "../base/errors.ts";
 import { type PreparedResponse, prepareResponse } from "../cache/response.ts";
+import type { ProductNews } from "../catalog/product.ts";
 import type { DeliveryCounter, DeliveryResult } from "../catalog/push/delivery-counter.ts";
-import type { ProductNews } from "../database/product.ts";
 import { noStore, type Route } from "../http/endpoint.ts";
 import type { DeliveryReceiver } from "../platforms/platform.ts";
 

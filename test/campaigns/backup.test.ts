@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { SQL } from "bun";
 import { toJson } from "../../src/base/json.ts";
-import { toStoredProduct } from "../../src/database/product.ts";
+import { toStoredProduct } from "../../src/catalog/product.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { runLoad } from "../support/load.ts";

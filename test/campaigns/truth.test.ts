@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createRandom } from "../../packages/platform-stand-in/src/catalog/random.ts";
+import { listDocuments, listProductStates } from "../../src/catalog/product.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { listDocuments, listProductStates } from "../../src/database/product.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import {
   createStore,

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { forgetKnownIds } from "../../src/catalog/known-ids.ts";
 import { LookupBudget } from "../../src/catalog/lookup-budget.ts";
+import { noteUpdates } from "../../src/catalog/product.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { forgetKnownIds } from "../../src/database/known-ids.ts";
-import { noteUpdates } from "../../src/database/product.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, enginesOf, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";

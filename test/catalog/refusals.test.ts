@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { parseJson } from "../../src/base/json.ts";
+import { findProduct, listDocuments, noteDelivery } from "../../src/catalog/product.ts";
+import { listUnsettledProducts } from "../../src/catalog/product-truth.ts";
 import { createPushReader } from "../../src/catalog/push/reader.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { findProduct, listDocuments, noteDelivery } from "../../src/database/product.ts";
-import { listUnsettledProducts } from "../../src/database/product-truth.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
 import type { Product } from "../../src/model/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import pino from "pino";
+import { restorePoints, settlePoints, takePoints } from "../../src/catalog/points.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { saveCursor } from "../../src/database/cursor.ts";
 import { readNow } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { restorePoints, settlePoints, takePoints } from "../../src/database/points.ts";
 import { Reporter } from "../../src/jobs/work.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { floors } from "../../src/platforms/shopify/throttle.ts";

@@ -1,7 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createRandom } from "../../packages/platform-stand-in/src/catalog/random.ts";
-import type { Database } from "../../src/database/database.ts";
-import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import {
   findProductState,
   markProductStale,
@@ -10,9 +8,11 @@ import {
   type Reading,
   saveProducts,
   toStoredProduct,
-} from "../../src/database/product.ts";
-import { removeProducts } from "../../src/database/product-removal.ts";
-import { forgetOldNews, listUnsettledProducts } from "../../src/database/product-truth.ts";
+} from "../../src/catalog/product.ts";
+import { removeProducts } from "../../src/catalog/product-removal.ts";
+import { forgetOldNews, listUnsettledProducts } from "../../src/catalog/product-truth.ts";
+import type { Database } from "../../src/database/database.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toProduct } from "../support/catalog.ts";
 import { createStore, enginesOf } from "../support/pds.ts";
 

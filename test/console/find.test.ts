@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { checksum } from "../../packages/personalizer/src/form/checksum.ts";
 import { requestOptions } from "../../packages/personalizer/src/request.ts";
+import { saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
 import { csvPage } from "../../src/console/csv.ts";
 import { listGenerations } from "../../src/database/generation.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/database/lease.ts";
-import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { findInGeneration } from "../../src/personalization/generation-reader.ts";
 import { PersonalizationReader } from "../../src/personalization/reader.ts";
 import { rollbackPersonalization } from "../../src/personalization/rollback.ts";

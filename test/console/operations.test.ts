@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { queueReads } from "../../src/catalog/push/queue.ts";
+import { readPushState } from "../../src/catalog/push/state.ts";
+import { saveSubscribed } from "../../src/catalog/push/subscribed.ts";
 import type { PurgeStatus } from "../../src/cdn/position.ts";
-import { queueReads } from "../../src/database/push-queue.ts";
-import { readPushState } from "../../src/database/push-state.ts";
-import { saveSubscribed } from "../../src/database/subscribed.ts";
 import { openConsole, rowsOf, textOf } from "../support/console.ts";
 import { createMigratedStore, engines } from "../support/pds.ts";
 

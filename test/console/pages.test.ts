@@ -8,6 +8,8 @@ import {
   formatDurationCompactly,
   relativeTime,
 } from "../../src/base/format.ts";
+import { saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
+import { searchProducts } from "../../src/catalog/search.ts";
 import { roundUp } from "../../src/console/components/chart.tsx";
 import { runSeconds } from "../../src/console/components/elements.tsx";
 import { consolePages } from "../../src/console/index.tsx";
@@ -16,8 +18,6 @@ import { listProblems } from "../../src/console/problems.ts";
 import { originOf } from "../../src/console/urls.ts";
 import { createGenerationTables } from "../../src/database/generation-tables.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { saveProducts, toStoredProduct } from "../../src/database/product.ts";
-import { searchProducts } from "../../src/database/search.ts";
 import type { JobHealth, Run } from "../../src/model/job.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";

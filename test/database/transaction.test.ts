@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { findProduct, saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
 import { findCursor, saveCursor } from "../../src/database/cursor.ts";
 import type { Database, Queryable, Transaction } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { findProduct, saveProducts, toStoredProduct } from "../../src/database/product.ts";
 import { readNow, toProduct } from "../support/catalog.ts";
 import { createStore, engines } from "../support/pds.ts";
 

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../database/database.ts";
-import type { ProductNews } from "../../database/product.ts";
-import { queueReads } from "../../database/push-queue.ts";
+import type { ProductNews } from "../product.ts";
+import { queueReads } from "./queue.ts";
 
 /** How long a product waits for more deliveries, which one read then answers. */
 const delayS = 1;

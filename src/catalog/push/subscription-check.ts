@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
 import { type Database, readNow } from "../../database/database.ts";
-import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "../../database/subscribed.ts";
 import type { Subscription, Subscriptions } from "../../platforms/platform.ts";
+import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "./subscribed.ts";
 
 /** The platform deletes a subscription after a number of failed deliveries. */
 const maxAgeMs = 3_600_000;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
 import type { Database } from "../../database/database.ts";
-import { type DueProduct, finishRead, listDue, type ReadOutcome } from "../../database/push-queue.ts";
 import { holdLease, releaseLease } from "../../database/work-lease.ts";
+import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
 
 const pollMs = 250;
 /** How soon another process continues after one was killed, and how often the lease is renewed. */

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { durationInWords, pluralize } from "../../base/format.ts";
-import type { PushState } from "../../database/push-state.ts";
+import type { PushState } from "../../catalog/push/state.ts";
 import { Section, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { durationInWords, formatNumber, pluralize } from "../../base/format.ts";
-import { type CatalogTruth, verifiedAges } from "../../database/product-truth.ts";
+import { type CatalogTruth, verifiedAges } from "../../catalog/product-truth.ts";
 import { Table } from "./table.tsx";
 
 /** How recently the stored products were known to match the platform. */

@@ -1,13 +1,13 @@
 /** @jsxImportSource hono/jsx */
 
 import { toSentence } from "../../base/format.ts";
+import { countProducts } from "../../catalog/product.ts";
+import { type CatalogTruth, readCatalogTruth } from "../../catalog/product-truth.ts";
+import type { PushState } from "../../catalog/push/state.ts";
 import type { PurgeStatus } from "../../cdn/position.ts";
 import { findClockProblem } from "../../database/clock.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../database/generation.ts";
-import { countProducts } from "../../database/product.ts";
-import { type CatalogTruth, readCatalogTruth } from "../../database/product-truth.ts";
-import type { PushState } from "../../database/push-state.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../database/run.ts";
 import { listRunKinds, type RunKind } from "../../database/run-list.ts";
 import type { PageRequest } from "../../http/page.ts";

@@ -2,9 +2,9 @@
 
 import { formatNumber } from "../../base/format.ts";
 import { parseJson, toReadableJson } from "../../base/json.ts";
+import { type FoundProduct, findProduct } from "../../catalog/product.ts";
+import { findProductTruth, type ProductTruth } from "../../catalog/product-truth.ts";
 import { readNow } from "../../database/database.ts";
-import { type FoundProduct, findProduct } from "../../database/product.ts";
-import { findProductTruth, type ProductTruth } from "../../database/product-truth.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { type Metafield, type Product, parseProductId, type Variant } from "../../model/product.ts";
 import {

@@ -2,9 +2,9 @@
 
 import { formatNumber, pluralize } from "../../base/format.ts";
 import { parseJson } from "../../base/json.ts";
+import { countHiddenProducts, countProducts, findProduct } from "../../catalog/product.ts";
+import { type ProductFilter, type SearchedProduct, searchProducts } from "../../catalog/search.ts";
 import type { Database } from "../../database/database.ts";
-import { countHiddenProducts, countProducts, findProduct } from "../../database/product.ts";
-import { type ProductFilter, type SearchedProduct, searchProducts } from "../../database/search.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { type Product, parseProductId } from "../../model/product.ts";
 import { EmptyState } from "../components/elements.tsx";

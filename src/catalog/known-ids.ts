@@ -1,5 +1,5 @@
-import { findCursor, saveCursor } from "./cursor.ts";
-import type { Queryable, Transaction } from "./database.ts";
+import { findCursor, saveCursor } from "../database/cursor.ts";
+import type { Queryable, Transaction } from "../database/database.ts";
 
 /**
  * Which products the platform has. Its ids grow, so a product that is created later has a higher

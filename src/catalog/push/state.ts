@@ -1,6 +1,6 @@
-import { findCursor } from "./cursor.ts";
-import type { Queryable } from "./database.ts";
-import { type QueueState, readQueueState } from "./push-queue.ts";
+import { findCursor } from "../../database/cursor.ts";
+import type { Queryable } from "../../database/database.ts";
+import { type QueueState, readQueueState } from "./queue.ts";
 import { findSubscribed, findUninstalled, type Subscribed } from "./subscribed.ts";
 
 /** How the platform's notifications do, for operators. */

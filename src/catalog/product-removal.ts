@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import type { Database, Queryable, Transaction } from "./database.ts";
+import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { countProducts, instantOf, type Reading } from "./product.ts";
 
 /** Removals are counted this long, by every process and job together. */

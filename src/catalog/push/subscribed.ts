@@ -1,5 +1,5 @@
-import { findCursor, saveCursor } from "./cursor.ts";
-import { type Queryable, readNow } from "./database.ts";
+import { findCursor, saveCursor } from "../../database/cursor.ts";
+import { type Queryable, readNow } from "../../database/database.ts";
 
 /** Where the platform delivers to, as `pds platform subscribe` arranged it. */
 export interface Subscribed {

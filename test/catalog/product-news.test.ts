@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { noteDelivery, noteUpdates } from "../../src/catalog/product.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { noteDelivery, noteUpdates } from "../../src/database/product.ts";
 import { createStore, engines } from "../support/pds.ts";
 
 type Row = { readonly id: string; readonly updatedAt: string; readonly isDelivered: boolean };

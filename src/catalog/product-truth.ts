@@ -1,4 +1,4 @@
-import type { Queryable } from "./database.ts";
+import type { Queryable } from "../database/database.ts";
 import { instantOf, joinTruth, type Reading, unsettled, verifiedAt, type Way } from "./product.ts";
 
 /** How a stored product was read, and whether that read still counts. */

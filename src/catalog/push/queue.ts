@@ -1,6 +1,6 @@
-import { saveCursor } from "./cursor.ts";
-import type { Database, Queryable } from "./database.ts";
-import { noteDelivery, type ProductNews } from "./product.ts";
+import { saveCursor } from "../../database/cursor.ts";
+import type { Database, Queryable } from "../../database/database.ts";
+import { noteDelivery, type ProductNews } from "../product.ts";
 
 /** A product that is due to be read. */
 export interface DueProduct {

@@ -1,5 +1,5 @@
-import { type CursorName, findCursor, saveCursor } from "./cursor.ts";
-import type { Database } from "./database.ts";
+import { type CursorName, findCursor, saveCursor } from "../database/cursor.ts";
+import type { Database } from "../database/database.ts";
 
 /**
  * The shop that the stored products come from. The first one is remembered by its identifier, since

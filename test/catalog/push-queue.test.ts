@@ -1,7 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { toOutcome } from "../../src/catalog/push/worker.ts";
-import type { Database } from "../../src/database/database.ts";
-import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import {
   type DueProduct,
   finishRead,
@@ -9,7 +6,10 @@ import {
   queueReads,
   type ReadOutcome,
   readQueueState,
-} from "../../src/database/push-queue.ts";
+} from "../../src/catalog/push/queue.ts";
+import { toOutcome } from "../../src/catalog/push/worker.ts";
+import type { Database } from "../../src/database/database.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { holdLease, releaseLease } from "../../src/database/work-lease.ts";
 import { createStore, engines } from "../support/pds.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { countHiddenProducts, saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
+import { searchProducts } from "../../src/catalog/search.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { countHiddenProducts, saveProducts, toStoredProduct } from "../../src/database/product.ts";
-import { searchProducts } from "../../src/database/search.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { createMigratedStore, engines } from "../support/pds.ts";
 

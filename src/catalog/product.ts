@@ -1,6 +1,6 @@
 import { toJson } from "../base/json.ts";
+import type { Queryable } from "../database/database.ts";
 import { lagMs, type Product, visibleFromOf } from "../model/product.ts";
-import type { Queryable } from "./database.ts";
 import { toWords } from "./search.ts";
 
 /** A product as it is served. */

@@ -1,5 +1,5 @@
-import { saveCursor } from "./cursor.ts";
-import type { Database } from "./database.ts";
+import { saveCursor } from "../database/cursor.ts";
+import type { Database } from "../database/database.ts";
 
 /** A budget of points that all processes of a store share. Time restores spent points. */
 export interface Points {
