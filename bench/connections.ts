@@ -4,7 +4,7 @@ import { SQL } from "bun";
 import { findChangePosition } from "../src/database/change.ts";
 import { readNow } from "../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
-import { abandonRuns } from "../src/database/lease.ts";
+import { abandonRuns } from "../src/jobs/claim.ts";
 import { createPostgres } from "../test/support/postgres.ts";
 import { skuOf, writeFeed } from "./support/feed.ts";
 import { withFolder } from "./support/folder.ts";

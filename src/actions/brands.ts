@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatNumber, pluralize, utcTime } from "../base/format.ts";
 import { jobsOfBrands } from "../config/jobs.ts";
-import { findPreviousGeneration, type Generation, listGenerations } from "../database/generation.ts";
-import { listPresentations, type StoredPresentation } from "../database/presentation.ts";
+import { findPreviousGeneration, type Generation, listGenerations } from "../personalization/generation.ts";
 import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
+import { listPresentations, type StoredPresentation } from "../personalization/presentation/store.ts";
 import { removePersonalization } from "../personalization/remove.ts";
 import { rollbackPersonalization, selectPersonalization } from "../personalization/rollback.ts";
 import { type Action, type ActionContext, requireId, requireParameter } from "./action.ts";

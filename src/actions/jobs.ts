@@ -1,8 +1,8 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatNumber, pluralize, utcTime } from "../base/format.ts";
-import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
-import { findNewestRun, findRunUnderWay } from "../database/run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
+import { findPause, pauseJob, resumeJob } from "../jobs/job-pause.ts";
+import { findNewestRun, findRunUnderWay } from "../jobs/runs.ts";
 import { type Action, type ActionContext, requireParameter } from "./action.ts";
 
 /** @throws ServiceError `conflict` */

@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { utcTime } from "../base/format.ts";
-import { findLastRun, findRun, findRunUnderWay } from "../database/run.ts";
-import { cancelRun } from "../database/run-cancellation.ts";
-import { listRunKinds, listRunsBefore, type RunFilter } from "../database/run-list.ts";
 import type { PlannedJob } from "../jobs/job.ts";
+import { cancelRun } from "../jobs/run-cancellation.ts";
+import { listRunKinds, listRunsBefore, type RunFilter } from "../jobs/run-list.ts";
+import { findLastRun, findRun, findRunUnderWay } from "../jobs/runs.ts";
 import { type Run, runStatuses } from "../model/job.ts";
 import { type Action, type ActionContext, requireId } from "./action.ts";
 import { factsOf, findJob, findLatest, listed, nameOf, requireIdle, start } from "./jobs.ts";

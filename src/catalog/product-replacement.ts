@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { requireUnderWay } from "../database/lease.ts";
+import { requireUnderWay } from "../jobs/claim.ts";
 import { countProducts, type StoredProduct, toRows, type Way } from "./product.ts";
 import { deleteProducts } from "./product-removal.ts";
 

@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { holdLease, releaseLease, renewLease } from "../database/work-lease.ts";
+import { holdLease, releaseLease, renewLease } from "../database/lease.ts";
 import { purgeWork } from "./position.ts";
 
 const renewMs = 500;

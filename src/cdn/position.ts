@@ -1,6 +1,6 @@
 import { findOldestChangeS, StandbyError } from "../database/change.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
-import { renewLease } from "../database/work-lease.ts";
+import { renewLease } from "../database/lease.ts";
 
 /** Name of the lease for purging a cache. */
 export const purgeWork = (target: string) => `purge ${target}` as const;

@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatDuration } from "../base/format.ts";
 import { readNow } from "../database/database.ts";
-import { type FinishedRunFilter, listRuns } from "../database/run.ts";
+import { type FinishedRunFilter, listRuns } from "../jobs/runs.ts";
 import { historyLimit, parseOrder, toHistories } from "../model/history.ts";
 import { outcomes, type Run } from "../model/job.ts";
 import { type Values, withStore } from "./common.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
-import { findReport, findRun } from "../database/run.ts";
+import { findReport, findRun } from "../jobs/runs.ts";
 import type { Run } from "../model/job.ts";
 import { parseRunId, type Values, withStore } from "./common.ts";
 import { print, printSafeJson } from "./output.ts";

@@ -1,6 +1,6 @@
 import { readConfig } from "../config/index.ts";
-import { findPause, pauseJob, resumeJob } from "../database/job-pause.ts";
-import { findRunUnderWay } from "../database/run.ts";
+import { findPause, pauseJob, resumeJob } from "../jobs/job-pause.ts";
+import { findRunUnderWay } from "../jobs/runs.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { describeOperator, openLog, type Values, withStore } from "./common.ts";

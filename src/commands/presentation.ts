@@ -1,12 +1,12 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { findCurrentPresentation, findEntries } from "../database/presentation.ts";
 import { formatRejectedRow, type Occurrences } from "../model/import-report.ts";
 import type { PresentationEntry } from "../model/presentation.ts";
 import { checkPresentation } from "../personalization/presentation/check.ts";
 import { findCurrentGeneration } from "../personalization/presentation/codes.ts";
 import { readPresentation } from "../personalization/presentation/parse.ts";
 import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
+import { findCurrentPresentation, findEntries } from "../personalization/presentation/store.ts";
 import { writeTemplate } from "../personalization/presentation/template.ts";
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printJson, printMessage, printSafeJson } from "./output.ts";

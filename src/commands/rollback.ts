@@ -1,5 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
-import type { CurrentChange } from "../database/generation-current.ts";
+import type { CurrentChange } from "../personalization/generation-current.ts";
 import { rollbackPersonalization, selectPersonalization } from "../personalization/rollback.ts";
 import { brandOf, type Values, withStore } from "./common.ts";
 import { printJson, printMessage } from "./output.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
-import { findLastSuccess } from "../database/run.ts";
-import { listCounts, type RunKind } from "../database/run-list.ts";
+import { listCounts, type RunKind } from "../jobs/run-list.ts";
+import { findLastSuccess } from "../jobs/runs.ts";
 import { countsHeld } from "../model/job.ts";
 import type { Series } from "./components/chart.tsx";
 

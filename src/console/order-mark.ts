@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
-import type { Generation } from "../database/generation.ts";
 import type { Personalization } from "../model/personalization.ts";
+import type { Generation } from "../personalization/generation.ts";
 import type { Answer, ConsoleContext } from "./context.ts";
 
 /** The personalization of a SKU in a generation that is still stored. */

@@ -1,9 +1,9 @@
 import { parseJson } from "../base/json.ts";
 import { foldWords, searchProducts } from "../catalog/search.ts";
 import type { Database } from "../database/database.ts";
-import type { Generation } from "../database/generation.ts";
-import { listKnownSkus } from "../database/personalization.ts";
 import type { Product } from "../model/product.ts";
+import type { Generation } from "../personalization/generation.ts";
+import { listKnownSkus } from "../personalization/store.ts";
 
 /** A product with a variant that has a SKU. */
 export interface ProductOfSku {

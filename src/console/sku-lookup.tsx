@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { readNow } from "../database/database.ts";
-import type { Generation } from "../database/generation.ts";
-import { listKnownSkus } from "../database/personalization.ts";
+import type { Generation } from "../personalization/generation.ts";
+import { listKnownSkus } from "../personalization/store.ts";
 import {
   MarkForm,
   Offer,

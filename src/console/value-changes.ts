@@ -1,6 +1,6 @@
-import { listRows } from "../database/personalization.ts";
 import type { PageRequest } from "../http/page.ts";
 import { type ListName, lists, maxSkuLength } from "../model/personalization.ts";
+import { listRows } from "../personalization/store.ts";
 import type { ConsoleContext } from "./context.ts";
 
 /** Kinds of items whose values are compared, which are also query parameters. */

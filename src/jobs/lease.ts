@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
-import { renewLease } from "../database/lease.ts";
-import { findCancellation } from "../database/run-cancellation.ts";
+import { renewLease } from "./claim.ts";
+import { findCancellation } from "./run-cancellation.ts";
 
 /** Pause between two checks whether the run is cancelled. */
 const cancellationPauseMs = 1000;

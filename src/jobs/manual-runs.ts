@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { abandonRuns, claimRun } from "../database/lease.ts";
-import { findRunUnderWay } from "../database/run.ts";
+import { abandonRuns, claimRun } from "./claim.ts";
 import { type DryRun, dryRunInProcess } from "./dry-run.ts";
 import type { PlannedJob } from "./job.ts";
+import { findRunUnderWay } from "./runs.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 
 /** The runs of a service that operators started by hand. */

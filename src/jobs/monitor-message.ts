@@ -1,7 +1,7 @@
 import { durationInWords, truncate } from "../base/format.ts";
-import type { ProcessEnd } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
 import type { Job } from "./job.ts";
+import type { ProcessEnd } from "./runs.ts";
 
 /** Monitors keep the beginning of a message: Healthchecks, by default, this many bytes. */
 const maxBytes = 10_000;

@@ -1,13 +1,7 @@
 import { removeAudit } from "../database/audit.ts";
 import { readNow } from "../database/database.ts";
-import {
-  firstPosition,
-  listKeptRuns,
-  type RunPosition,
-  removeFutureRuns,
-  removeRuns,
-} from "../database/run-removal.ts";
 import { awaitedStepSeconds } from "../model/job.ts";
+import { firstPosition, listKeptRuns, type RunPosition, removeFutureRuns, removeRuns } from "./run-removal.ts";
 import type { Work } from "./work.ts";
 
 const dayMs = 86_400_000;

@@ -1,11 +1,10 @@
 import type { Log } from "../base/log.ts";
 import { readNow } from "../database/database.ts";
-import { findPause } from "../database/job-pause.ts";
-import { forgetOtherSchedules, recordSchedule } from "../database/job-schedule.ts";
-import { abandonRuns, type Claim, claimRun } from "../database/lease.ts";
-import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "../database/run.ts";
 import type { Run } from "../model/job.ts";
+import { abandonRuns, type Claim, claimRun } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
+import { findPause } from "./job-pause.ts";
+import { forgetOtherSchedules, recordSchedule } from "./job-schedule.ts";
 import {
   describeMissed,
   describeSchedule,
@@ -15,6 +14,7 @@ import {
   nextRun,
   type ScheduledPlan,
 } from "./plan.ts";
+import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "./runs.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 

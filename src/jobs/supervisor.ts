@@ -2,15 +2,15 @@ import { findReplacement, otherSchema, thisProgram } from "../base/program.ts";
 import { writeToStderr } from "../base/terminal.ts";
 import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
-import { leaseExpired } from "../database/lease.ts";
-import { concludeRun, type ProcessEnd, releaseRun } from "../database/run.ts";
-import { findFailingSince } from "../database/run-outage.ts";
 import type { Run } from "../model/job.ts";
+import { leaseExpired } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
 import { describeEnd, describeStart } from "./monitor-message.ts";
 import type { Monitors } from "./monitors.ts";
+import { findFailingSince } from "./run-outage.ts";
+import { concludeRun, type ProcessEnd, releaseRun } from "./runs.ts";
 
 export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */

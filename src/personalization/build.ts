@@ -1,9 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { loadGroups, loadSkus, loadStyles, type SkuRow } from "../database/generation-loading.ts";
-import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "../database/generation-walk.ts";
-import { maxStylesOfGroup } from "../database/personalization.ts";
 import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../model/import-report.ts";
 import { type ListName, lists } from "../model/personalization.ts";
 import { BatchLoader } from "./batch-loader.ts";
@@ -14,8 +11,11 @@ import { createLineComparison, OrderedComparison } from "./difference.ts";
 import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
+import { loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
+import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "./generation-walk.ts";
 import { NameTable, tooManyNames } from "./name-table.ts";
 import { countOccurrence, FirstInFile } from "./statistics.ts";
+import { maxStylesOfGroup } from "./store.ts";
 import { UsageCounter } from "./usage.ts";
 
 /** SKUs, styles, or groups of one transaction. More would block other writers longer. */

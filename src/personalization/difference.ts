@@ -1,8 +1,8 @@
 import type { Queryable } from "../database/database.ts";
-import { type StyleCode, type Walked, walkFragments, walkSkus, walkStyleCodes } from "../database/generation-walk.ts";
-import { LineCursor } from "../database/packed-lines.ts";
 import { compareBytes, equalBytes } from "./bytes.ts";
+import { type StyleCode, type Walked, walkFragments, walkSkus, walkStyleCodes } from "./generation-walk.ts";
 import { NameTable } from "./name-table.ts";
+import { LineCursor } from "./packed-lines.ts";
 
 /** Receives the findings of a comparison. Keys are in UTF-8; they and the contents are valid during the call. */
 export interface DifferenceVisitor {

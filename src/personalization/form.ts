@@ -1,9 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Database } from "../database/database.ts";
-import type { CurrentGeneration } from "../database/generation.ts";
-import { LineCursor } from "../database/packed-lines.ts";
-import { findEntries } from "../database/presentation.ts";
 import { hashTag } from "../model/entity-tag.ts";
 import { fingerprintOf, presentationFingerprint } from "../model/fingerprint.ts";
 import type { FormChoice, FormLine, FormStyle } from "../model/form.ts";
@@ -20,7 +17,10 @@ import {
   type Texts,
 } from "../model/presentation.ts";
 import { FragmentCache } from "./fragment-cache.ts";
+import type { CurrentGeneration } from "./generation.ts";
+import { LineCursor } from "./packed-lines.ts";
 import { parseRows } from "./presentation/codes.ts";
+import { findEntries } from "./presentation/store.ts";
 import type { FoundPersonalization, Group, Style } from "./render.ts";
 
 /** The form of a SKU in a locale, ready to be served; or the offered locale to request instead. */

@@ -1,8 +1,7 @@
 import type { Database, Queryable } from "../database/database.ts";
-import type { Generation } from "../database/generation.ts";
-import { findLines, listGroupFragments, listStyleFragments } from "../database/personalization.ts";
-import { listPresentations } from "../database/presentation.ts";
 import { FormRenderer, LargeFormError } from "./form.ts";
+import type { Generation } from "./generation.ts";
+import { listPresentations } from "./presentation/store.ts";
 import {
   type FoundPersonalization,
   type Parts,
@@ -13,6 +12,7 @@ import {
   toGroup,
   toStyle,
 } from "./render.ts";
+import { findLines, listGroupFragments, listStyleFragments } from "./store.ts";
 
 /**
  * The personalization of a SKU in one generation, which may be an earlier one: the same response,

@@ -1,12 +1,11 @@
 import { ServiceError } from "../base/errors.ts";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { type CurrentGeneration, readGenerationList } from "../database/generation.ts";
-import { createLinesQuery, type FoundLines, type LinesQuery } from "../database/lines-query.ts";
-import { listGroupFragments, listStyleFragments } from "../database/personalization.ts";
 import { maxSkuLength, type Personalization } from "../model/personalization.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
 import { FragmentCache } from "./fragment-cache.ts";
+import { type CurrentGeneration, readGenerationList } from "./generation.ts";
+import { createLinesQuery, type FoundLines, type LinesQuery } from "./lines-query.ts";
 import {
   type FoundPersonalization,
   type Group,
@@ -21,6 +20,7 @@ import {
   toGroup,
   toStyle,
 } from "./render.ts";
+import { listGroupFragments, listStyleFragments } from "./store.ts";
 
 /** The personalization as objects. */
 export const parsePersonalization = ({ body }: FoundPersonalization) =>

@@ -1,7 +1,7 @@
-import { LineCursor } from "../database/packed-lines.ts";
-import type { GroupFragment, StyleFragment } from "../database/personalization.ts";
 import { hashTag } from "../model/entity-tag.ts";
 import { fingerprintOf } from "../model/fingerprint.ts";
+import { LineCursor } from "./packed-lines.ts";
+import type { GroupFragment, StyleFragment } from "./store.ts";
 
 /** The personalization of a SKU, ready to be served. */
 export interface FoundPersonalization {

@@ -1,13 +1,8 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import {
-  findGenerationState,
-  findPreviousGeneration,
-  type Generation,
-  listGenerations,
-} from "../database/generation.ts";
-import { type CurrentChange, rollbackGeneration, selectGeneration } from "../database/generation-current.ts";
 import { findChangedFingerprints } from "./changes.ts";
+import { findGenerationState, findPreviousGeneration, type Generation, listGenerations } from "./generation.ts";
+import { type CurrentChange, rollbackGeneration, selectGeneration } from "./generation-current.ts";
 
 /**
  * Makes a brand's previous generation current again.

@@ -3,9 +3,9 @@ import type { Log } from "../base/log.ts";
 import type { Config } from "../config/index.ts";
 import { type Database, readNow } from "../database/database.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
-import { claimRun } from "../database/lease.ts";
+import { claimRun } from "../jobs/claim.ts";
 import type { PlannedJob } from "../jobs/job.ts";
-import { runJob } from "../jobs/run.ts";
+import { runJob } from "../jobs/run-job.ts";
 import { listJobs } from "./jobs.ts";
 
 const days = 7;

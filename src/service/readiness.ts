@@ -3,10 +3,10 @@ import type { StoreReader } from "../admin/metrics.ts";
 import { readCatalogTruth } from "../catalog/product-truth.ts";
 import { readPushState } from "../catalog/push/state.ts";
 import { findClockProblem } from "../database/clock.ts";
-import { listCurrentGenerations } from "../database/generation.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { listJobStatus } from "../jobs/status.ts";
+import { listCurrentGenerations } from "../personalization/generation.ts";
 import type { ServiceContext } from "./context.ts";
 
 /** Of the second that balancers wait for a probe, a busy machine may need half itself. */

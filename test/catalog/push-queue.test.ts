@@ -10,7 +10,7 @@ import {
 import { toOutcome } from "../../src/catalog/push/worker.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { holdLease, releaseLease } from "../../src/database/work-lease.ts";
+import { holdLease, releaseLease } from "../../src/database/lease.ts";
 import { createStore, engines } from "../support/pds.ts";
 
 interface Row {

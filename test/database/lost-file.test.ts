@@ -4,7 +4,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { openDatabase } from "../../src/database/index.ts";
-import { findRun } from "../../src/database/run.ts";
+import { findRun } from "../../src/jobs/runs.ts";
 import { toProduct } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
 import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";

@@ -1,10 +1,15 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { beginGeneration, finishGeneration, loadSkus, type SkuRow } from "../../src/database/generation-loading.ts";
-import { removeBrandGenerations, removeMarkedGenerations } from "../../src/database/generation-removal.ts";
 import { tablesOf } from "../../src/database/generation-tables.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { claimRun } from "../../src/database/lease.ts";
+import { claimRun } from "../../src/jobs/claim.ts";
+import {
+  beginGeneration,
+  finishGeneration,
+  loadSkus,
+  type SkuRow,
+} from "../../src/personalization/generation-loading.ts";
+import { removeBrandGenerations, removeMarkedGenerations } from "../../src/personalization/generation-removal.ts";
 import { PersonalizationReader } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { claimRun } from "../../src/database/lease.ts";
-import { finishRun } from "../../src/database/run.ts";
+import { claimRun } from "../../src/jobs/claim.ts";
 import { keepLease } from "../../src/jobs/lease.ts";
+import { finishRun } from "../../src/jobs/runs.ts";
 import { createMigratedStore, engines } from "../support/pds.ts";
 
 const leaseSeconds = 0.3;

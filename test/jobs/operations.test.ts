@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { pauseJob } from "../../src/database/job-pause.ts";
-import { claimRun } from "../../src/database/lease.ts";
+import { claimRun } from "../../src/jobs/claim.ts";
+import { pauseJob } from "../../src/jobs/job-pause.ts";
 import {
   connectTo,
   createStore,

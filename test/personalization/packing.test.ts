@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Walked } from "../../src/database/generation-walk.ts";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
 import { GarbageCollector } from "../../src/personalization/garbage.ts";
+import type { Walked } from "../../src/personalization/generation-walk.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
 import { RowSorter } from "../../src/personalization/row-sorter.ts";
 import { UsageCounter } from "../../src/personalization/usage.ts";

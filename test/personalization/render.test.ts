@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { writeLine } from "../../src/database/packed-lines.ts";
+import { writeLine } from "../../src/personalization/packed-lines.ts";
 import { type Parts, renderBatch, toGroup, toStyle } from "../../src/personalization/render.ts";
 
 const encode = (rows: object[]) => new TextEncoder().encode(rows.map((row) => JSON.stringify(row)).join(","));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { listCurrentGenerations } from "../../src/database/generation.ts";
-import { beginGeneration, finishGeneration } from "../../src/database/generation-loading.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { claimRun } from "../../src/database/lease.ts";
-import { savePresentation } from "../../src/database/presentation.ts";
+import { claimRun } from "../../src/jobs/claim.ts";
+import { listCurrentGenerations } from "../../src/personalization/generation.ts";
+import { beginGeneration, finishGeneration } from "../../src/personalization/generation-loading.ts";
 import { rollbackPresentation } from "../../src/personalization/presentation/rollback.ts";
+import { savePresentation } from "../../src/personalization/presentation/store.ts";
 import { rollbackPersonalization, selectPersonalization } from "../../src/personalization/rollback.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
 import type { Database } from "../../database/database.ts";
-import { holdLease, releaseLease } from "../../database/work-lease.ts";
+import { holdLease, releaseLease } from "../../database/lease.ts";
 import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
 
 const pollMs = 250;

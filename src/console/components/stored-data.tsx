@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { formatNumber } from "../../base/format.ts";
-import type { Generation } from "../../database/generation.ts";
+import type { Generation } from "../../personalization/generation.ts";
 import { urlWithQuery } from "../urls.ts";
 import { Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { pluralize } from "../../base/format.ts";
-import type { UsedStyle } from "../../database/personalization.ts";
+import type { UsedStyle } from "../../personalization/store.ts";
 import { urlWithQuery } from "../urls.ts";
 import { CommaSeparated, Section, SkuLink } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";

@@ -2,12 +2,12 @@
 import type { Child } from "hono/jsx";
 import { pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
-import { type Generation, listGenerations } from "../../database/generation.ts";
-import { listPresentations, type StoredPresentation } from "../../database/presentation.ts";
-import { listRunKinds, listRunsBefore } from "../../database/run-list.ts";
 import type { PageRequest } from "../../http/page.ts";
+import { listRunKinds, listRunsBefore } from "../../jobs/run-list.ts";
 import type { JobHealth, Run } from "../../model/job.ts";
 import type { Viewer } from "../../model/operator.ts";
+import { type Generation, listGenerations } from "../../personalization/generation.ts";
+import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { EmptyState, RunStatus, Section, Time } from "../components/elements.tsx";
 import { NoJobs } from "../components/job-table.tsx";

@@ -1,10 +1,10 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Database } from "../../database/database.ts";
-import { type Generation, listGenerations } from "../../database/generation.ts";
-import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../database/personalization.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { maxSkuLength } from "../../model/personalization.ts";
+import { type Generation, listGenerations } from "../../personalization/generation.ts";
+import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../personalization/store.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleColumns, styleLimit } from "../components/style-usage.tsx";

@@ -2,8 +2,8 @@
 
 import { formatDuration, formatNumber, pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
-import { findLastSuccess, findReport, findRun } from "../../database/run.ts";
 import type { PageRequest } from "../../http/page.ts";
+import { findLastSuccess, findReport, findRun } from "../../jobs/runs.ts";
 import { isOverridable, type Run } from "../../model/job.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import {

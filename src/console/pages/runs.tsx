@@ -2,8 +2,8 @@
 
 import { formatDuration, formatDurationCompactly, truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
-import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../database/run-list.ts";
 import type { PageRequest } from "../../http/page.ts";
+import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../jobs/run-list.ts";
 import { type Run, runStatuses } from "../../model/job.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { polledLifetime } from "../../cache/namespace.ts";
-import { listFinishedRuns } from "../../database/run.ts";
 import { parameter } from "../../http/request.ts";
+import { listFinishedRuns } from "../../jobs/runs.ts";
 import { hashTag } from "../../model/entity-tag.ts";
 import { type Order, orders, parseOrder, toHistories } from "../../model/history.ts";
 import type { Operation, ResponseDocumentation } from "../operation.ts";

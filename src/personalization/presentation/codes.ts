@@ -1,8 +1,8 @@
 import type { Database } from "../../database/database.ts";
-import { listCurrentGenerations } from "../../database/generation.ts";
-import { walkFragments } from "../../database/generation-walk.ts";
 import type { Choice, Style } from "../../model/personalization.ts";
 import { decodeText } from "../bytes.ts";
+import { listCurrentGenerations } from "../generation.ts";
+import { walkFragments } from "../generation-walk.ts";
 
 /** A style of a feed with its lines. */
 export interface FeedStyle {

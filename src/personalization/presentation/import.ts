@@ -2,13 +2,6 @@ import { ServiceError } from "../../base/errors.ts";
 import { wasOrWere } from "../../base/format.ts";
 import type { Config, PresentationOptions } from "../../config/index.ts";
 import type { Database } from "../../database/database.ts";
-import {
-  findCurrentPresentation,
-  findEntries,
-  findLastPresentation,
-  type LastPresentation,
-  savePresentation,
-} from "../../database/presentation.ts";
 import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
 import { throwChanged } from "../../feed/file.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
@@ -19,6 +12,13 @@ import { checkPresentation } from "./check.ts";
 import { findCurrentGeneration } from "./codes.ts";
 import { type ParsedPresentation, readPresentation } from "./parse.ts";
 import { toFileRequest } from "./source.ts";
+import {
+  findCurrentPresentation,
+  findEntries,
+  findLastPresentation,
+  type LastPresentation,
+  savePresentation,
+} from "./store.ts";
 
 type Files = DeliveredFiles<"presentation">;
 

@@ -1,11 +1,6 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../database/database.ts";
-import {
-  findPresentationBrand,
-  listPresentations,
-  type PresentationChange,
-  selectPresentation,
-} from "../../database/presentation.ts";
+import { findPresentationBrand, listPresentations, type PresentationChange, selectPresentation } from "./store.ts";
 
 /**
  * Makes a brand's previous presentation current again, or any stored one.

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import type { Database } from "../../src/database/database.ts";
 import type { Purpose } from "../../src/database/engines/engine.ts";
-import { beginGeneration } from "../../src/database/generation-loading.ts";
 import { openDatabase } from "../../src/database/index.ts";
-import { abandonRuns, claimRun, leaseExpired } from "../../src/database/lease.ts";
-import { concludeRun, finishRun } from "../../src/database/run.ts";
+import { abandonRuns, claimRun, leaseExpired } from "../../src/jobs/claim.ts";
+import { concludeRun, finishRun } from "../../src/jobs/runs.ts";
+import { beginGeneration } from "../../src/personalization/generation-loading.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createStore, pds } from "../support/pds.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { claimRun } from "../../src/database/lease.ts";
-import { finishRun } from "../../src/database/run.ts";
+import { claimRun } from "../../src/jobs/claim.ts";
+import { finishRun } from "../../src/jobs/runs.ts";
 import { createStore, engines } from "../support/pds.ts";
 
 // Two replicas follow the first runs of a job. Each decides by the newest run, and claims later.

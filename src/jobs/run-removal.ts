@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "./database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { listRunKinds } from "./run-list.ts";
 
 /** Runs that stay however old they are. */

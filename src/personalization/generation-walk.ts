@@ -1,5 +1,5 @@
-import type { Queryable } from "./database.ts";
-import { tablesOf } from "./generation-tables.ts";
+import type { Queryable } from "../database/database.ts";
+import { tablesOf } from "../database/generation-tables.ts";
 
 /** More would block the process longer than a request may. */
 const skusPerQuery = 5000;

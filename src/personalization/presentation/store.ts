@@ -1,11 +1,11 @@
-import { presentationImportName } from "../config/jobs.ts";
-import { presentationFingerprint } from "../model/fingerprint.ts";
-import type { PresentationEntry } from "../model/presentation.ts";
-import { recordPersonalizationChange } from "./change.ts";
-import type { Database, Queryable, Transaction } from "./database.ts";
-import { requireCurrent } from "./generation-current.ts";
-import { requireUnderWay } from "./lease.ts";
-import { cancelImport } from "./run-cancellation.ts";
+import { presentationImportName } from "../../config/jobs.ts";
+import { recordPersonalizationChange } from "../../database/change.ts";
+import type { Database, Queryable, Transaction } from "../../database/database.ts";
+import { requireUnderWay } from "../../jobs/claim.ts";
+import { cancelImport } from "../../jobs/run-cancellation.ts";
+import { presentationFingerprint } from "../../model/fingerprint.ts";
+import type { PresentationEntry } from "../../model/presentation.ts";
+import { requireCurrent } from "../generation-current.ts";
 
 /** A stored presentation of a brand. */
 export interface StoredPresentation {

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "./database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 
 /** The schedule of a job for a brand, as the replicas follow it. */
 export interface JobSchedule {

@@ -1,8 +1,8 @@
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
-import type { Queryable } from "./database.ts";
-import type { Engine, KeyList } from "./engines/engine.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Engine, KeyList } from "../database/engines/engine.ts";
+import { tablesOf } from "../database/generation-tables.ts";
 import type { CurrentGeneration, GenerationList } from "./generation.ts";
-import { tablesOf } from "./generation-tables.ts";
 
 /** The lines of a SKU, and the generation that has them. */
 export interface FoundLines {

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "./database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 
 /** The last pause of a job for a brand. Times are ISO 8601 in UTC, by the database's clock. */
 export interface JobPause {

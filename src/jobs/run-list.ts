@@ -1,7 +1,7 @@
+import type { Queryable } from "../database/database.ts";
+import type { Engine } from "../database/engines/engine.ts";
 import type { Run, RunStatus } from "../model/job.ts";
-import type { Queryable } from "./database.ts";
-import type { Engine } from "./engines/engine.ts";
-import { runColumns } from "./run.ts";
+import { runColumns } from "./runs.ts";
 
 /** A job and a brand that have runs. */
 export interface RunKind {

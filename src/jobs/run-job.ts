@@ -1,12 +1,12 @@
 import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
-import { isUnderWay, leaseExpired } from "../database/lease.ts";
-import { finishRun, type RunEnd } from "../database/run.ts";
-import { findCancellation } from "../database/run-cancellation.ts";
 import { countRejected, formatRejectedRow, type ImportReport } from "../model/import-report.ts";
 import type { Outcome } from "../model/job.ts";
+import { isUnderWay, leaseExpired } from "./claim.ts";
 import type { Job } from "./job.ts";
 import { keepLease } from "./lease.ts";
+import { findCancellation } from "./run-cancellation.ts";
+import { finishRun, type RunEnd } from "./runs.ts";
 import { type OnProgress, Reporter } from "./work.ts";
 
 export interface RunResult {

@@ -1,11 +1,11 @@
 import { ServiceError } from "../base/errors.ts";
-import type { Database, Transaction } from "./database.ts";
-import { checkFreeSpace, retryWhenDiskFull } from "./disk.ts";
-import type { NewRows } from "./engines/insert-rows.ts";
+import type { Database, Transaction } from "../database/database.ts";
+import { checkFreeSpace, retryWhenDiskFull } from "../database/disk.ts";
+import type { NewRows } from "../database/engines/insert-rows.ts";
+import { createGenerationTables, indexGenerationTables, tablesOf } from "../database/generation-tables.ts";
+import { requireUnderWay } from "../jobs/claim.ts";
 import { type GenerationChange, makeCurrent } from "./generation-current.ts";
 import { removeMarkedGenerations } from "./generation-removal.ts";
-import { createGenerationTables, indexGenerationTables, tablesOf } from "./generation-tables.ts";
-import { requireUnderWay } from "./lease.ts";
 import { packNumbers } from "./packed-lines.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { findLastChange, listChanges } from "../../src/database/change.ts";
-import { findPreviousGeneration } from "../../src/database/generation.ts";
-import { makeCurrent } from "../../src/database/generation-current.ts";
-import { beginGeneration, finishGeneration, loadGroups } from "../../src/database/generation-loading.ts";
-import { walkFragments } from "../../src/database/generation-walk.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { claimRun } from "../../src/database/lease.ts";
+import { claimRun } from "../../src/jobs/claim.ts";
+import { findPreviousGeneration } from "../../src/personalization/generation.ts";
+import { makeCurrent } from "../../src/personalization/generation-current.ts";
+import { beginGeneration, finishGeneration, loadGroups } from "../../src/personalization/generation-loading.ts";
+import { walkFragments } from "../../src/personalization/generation-walk.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createStore, engines } from "../support/pds.ts";
 import { until } from "../support/until.ts";

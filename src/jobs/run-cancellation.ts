@@ -1,5 +1,5 @@
 import type { JobName } from "../config/jobs.ts";
-import type { Database, Queryable, Transaction } from "./database.ts";
+import type { Database, Queryable, Transaction } from "../database/database.ts";
 
 /**
  * Asks for the end of a run. Its supervisor, in whatever process, notices it within seconds.

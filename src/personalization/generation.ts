@@ -1,4 +1,4 @@
-import type { Queryable } from "./database.ts";
+import type { Queryable } from "../database/database.ts";
 
 /** Each brand's current generation. */
 export async function listCurrentGenerations({

@@ -1,7 +1,7 @@
-import type { Database, Queryable } from "./database.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { dropGenerationTables } from "../database/generation-tables.ts";
 import { removeCurrent } from "./generation-current.ts";
-import { dropGenerationTables } from "./generation-tables.ts";
-import { removePresentations } from "./presentation.ts";
+import { removePresentations } from "./presentation/store.ts";
 
 /**
  * Removes unfinished generations that imports left behind: those of one brand, before its run has

@@ -1,6 +1,6 @@
-import type { Queryable } from "./database.ts";
-import type { Value } from "./engines/engine.ts";
-import { tablesOf } from "./generation-tables.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Value } from "../database/engines/engine.ts";
+import { tablesOf } from "../database/generation-tables.ts";
 import { unpackNumbers } from "./packed-lines.ts";
 
 /** A style of a generation, as served. */
