@@ -70,6 +70,28 @@ const namesEveryEngine = ["database/engines/index.ts", "config/settings.ts", "co
 const platforms = [...new Bun.Glob("*/index.ts").scanSync(`${root}/src/platforms`)].map(posix.dirname);
 const mayNameEveryPlatform = /^(platforms\/index\.ts$|config\/|reference\/examples\.json$)/;
 
+/** The tables of each room. Those of `database` are everybody's. */
+const tablesOf: Readonly<Record<string, readonly string[]>> = {
+  catalog: ["product", "product_news", "product_removal", "product_word", "push_queue"],
+  cdn: ["purge_target"],
+  database: ["change", "cursor", "lease", "schema_fingerprint", "operator_session", "audit_record"],
+  jobs: ["run", "job_pause", "job_schedule"],
+  personalization: ["generation", "current_generation", "generation_list", "presentation"],
+};
+const roomOfTable = new Map(
+  Object.entries(tablesOf).flatMap(([room, tables]) => tables.map((table): [string, string] => [table, room])),
+);
+
+/** The tables of other rooms that a room's SQL names. */
+function foreignTables(file: string, text: string): string[] {
+  const named = text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+([a-z_]+)\b/g);
+  const foreign = [...named].filter(([, table = ""]) => {
+    const room = roomOfTable.get(table);
+    return room !== undefined && room !== "database" && room !== roomOf(file);
+  });
+  return [...new Set(foreign.map(([, table]) => `${file} names the table ${table}`))];
+}
+
 /** What a source text may not hold, whatever it imports. */
 function faultsOf(file: string, text: string): string[] {
   const namesEngine = Object.entries(engines).some(
@@ -120,6 +142,16 @@ describe("the source", () => {
     expect(sources.flatMap(({ file, text }) => faultsOf(file, text))).toEqual([]);
   });
 
+  test("names in its SQL only tables of its own room, and those of the store", async () => {
+    const schema = sources.find(({ file }) => file === "database/schema.ts")?.text ?? "";
+    const created = [...schema.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table);
+    expect(created.filter((table = "") => !roomOfTable.has(table))).toEqual([]);
+    // The ground creates all of them.
+    const rooms = code.filter(({ file }) => roomOf(file) !== "database");
+    expect(rooms.flatMap(({ file, text }) => foreignTables(file, text))).toEqual([]);
+    expect(foreignTables("console/pages/overview.tsx", "`SELECT 1 FROM run`")).toHaveLength(1);
+  });
+
   test("is read whole: the scan sees every import that the bundler sees", () => {
     for (const { file, text } of code) {
       const bundled = new Bun.Transpiler({ loader: file.endsWith("x") ? "tsx" : "ts" }).scanImports(
@@ -138,11 +170,11 @@ describe("the rule on imports", () => {
     ["config/index.ts", `import type { Database } from "../database/database.ts";`, "up"],
     ["base/log.ts", `import { settings } from "../config/settings.ts";`, "up"],
     ["model/history.ts", `import type { LogLevel } from "../config/settings.ts";`, "up"],
-    ["model/history.ts", `export { historyLimit } from "../database/run.ts";`, "up"],
+    ["model/history.ts", `export { listRuns } from "../jobs/runs.ts";`, "up"],
     ["base/errors.ts", `export * from "../http/errors.ts";`, "up"],
-    ["database/run.ts", `const { runJob } = await import("../jobs/run.ts");`, "up"],
-    ["database/run.ts", `let job: import("../jobs/job.ts").Job;`, "up"],
-    ["jobs/run.ts", `import "../service/start.ts";`, "up"],
+    ["database/change.ts", `const { runJob } = await import("../jobs/run-job.ts");`, "up"],
+    ["database/change.ts", `let job: import("../jobs/job.ts").Job;`, "up"],
+    ["jobs/run-job.ts", `import "../service/start.ts";`, "up"],
     ["commands/index.ts", `import "../main.ts";`, "up"],
     ["http/server.ts", "await import(file);", "computes"],
     ["http/server.ts", `import { pds } from "../../test/support/pds.ts";`, "no floor"],
@@ -156,7 +188,7 @@ describe("the rule on imports", () => {
 
 describe("the rule on the text", () => {
   test.each([
-    ["jobs/run.ts", "// as SQLite does it"],
+    ["jobs/run-job.ts", "// as SQLite does it"],
     ["admin/health.ts", `const url = "postgres://";`],
     ["database/index.ts", `import { sqlite } from "./engines/sqlite/index.ts";`],
     ["database/engines/engine.ts", "// such as SQLite"],

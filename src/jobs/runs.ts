@@ -140,6 +140,14 @@ export async function findRunUnderWay(
   return run;
 }
 
+/**
+ * Condition: whether a job has a run in progress.
+ * @param brand expression for the brand
+ */
+export const isUnderWay = ({ sql, engine }: Queryable, job: string, brand: string) => sql`EXISTS (
+  SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = ${sql.unsafe(brand)} AND run.finished_at IS NULL
+    AND run.lease_until >= ${sql.unsafe(engine.now)})`;
+
 /** The newest finished run of a job for a brand. */
 export async function findLastRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`

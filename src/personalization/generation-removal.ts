@@ -1,5 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { dropGenerationTables } from "../database/generation-tables.ts";
+import { isUnderWay } from "../jobs/runs.ts";
 import { removeCurrent } from "./generation-current.ts";
 import { removePresentations } from "./presentation/store.ts";
 
@@ -9,12 +10,10 @@ import { removePresentations } from "./presentation/store.ts";
  * @param job the import job: a generation stays while the job has a run for its brand
  */
 export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
-  const isLeft = ({ sql, engine }: Queryable) =>
+  const isLeft = (queryable: Queryable) =>
     ownBrand === undefined
-      ? sql`state = 'loading' AND NOT EXISTS (
-        SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = generation.brand AND run.finished_at IS NULL
-          AND run.lease_until >= ${sql.unsafe(engine.now)})`
-      : sql`state = 'loading' AND brand = ${ownBrand}`;
+      ? queryable.sql`state = 'loading' AND NOT ${isUnderWay(queryable, job, "generation.brand")}`
+      : queryable.sql`state = 'loading' AND brand = ${ownBrand}`;
   // Without a transaction, which would wait for an import in progress.
   const left = await database.sql<{ brand: string }[]>`
     SELECT DISTINCT brand FROM generation WHERE ${isLeft(database)}
