@@ -12,7 +12,7 @@ export interface PersonalizerScripts {
  * Version of the interface between the two scripts. Raise it when that changes: during an upgrade, and in
  * browsers that have cached one of the two, scripts of different releases meet.
  */
-const formContract = 2;
+const formContract = 3;
 
 /**
  * Bundles the scripts. Each is bundled in its own process, because the service's build calls this

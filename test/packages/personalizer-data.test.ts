@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toForm } from "../../packages/client/src/form.ts";
+import { baseLabels, formLabels } from "../../packages/personalizer/src/default-labels.ts";
 import { cleanText, countGraphemes, listRefused } from "../../packages/personalizer/src/form/characters.ts";
-import { defaultLabels } from "../../packages/personalizer/src/form/default-labels.ts";
 import { parseInstruction } from "../../packages/personalizer/src/form/instruction.ts";
+import { isForm, isPersonalization } from "../../packages/personalizer/src/form/response.ts";
 import { toStyles } from "../../packages/personalizer/src/form/styles.ts";
-import { isForm, isPersonalization } from "../../packages/personalizer/src/response.ts";
 import type { Personalization } from "../../src/model/personalization.ts";
 
-const labels = { ...defaultLabels, texts: {} };
+const labels = { ...baseLabels, ...formLabels, texts: {} };
 
 describe("toStyles and isPersonalization", () => {
   const code = fc.constantFrom("A", "B", "C", "__proto__", "");

@@ -511,7 +511,7 @@ describe("the element", () => {
     expect(form).not.toContain("import(");
     // Scripts of two releases may meet: if this list changes, or the meaning of an entry, the number must.
     expect([formFile.slice(0, 7), ...new Bun.Transpiler({ loader: "js" }).scan(form).exports.sort()]).toEqual([
-      "form-2-",
+      "form-3-",
       "CartCheck",
       "checksum",
       "completeData",
@@ -520,11 +520,11 @@ describe("the element", () => {
       "fitSelection",
       "listProblems",
       "readControls",
+      "readOptions",
       "showEntries",
       "styleSheet",
       "submitOnEnter",
       "toEntries",
-      "toForm",
       "toStyles",
       "toValue",
       "warn",

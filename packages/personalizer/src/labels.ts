@@ -1,16 +1,8 @@
-import type { defaultLabels } from "./form/default-labels.ts";
+import { baseLabels, type formLabels } from "./default-labels.ts";
 import { parseJson } from "./json.ts";
+import { toText } from "./texts.ts";
 
-/** The element's own texts in English that are needed before the form. `{…}` is a placeholder. */
-export const baseLabels = {
-  loading: "The personalization options are still loading.",
-  failed: "The personalization options could not be loaded.",
-  retry: "Try again",
-  lost: "Your order no longer includes this personalization: {text}",
-  again: "Nothing was added yet. Add again to order without it.",
-};
-
-type LabelName = keyof typeof defaultLabels;
+type LabelName = keyof typeof baseLabels | keyof typeof formLabels;
 
 /** The element's own texts. */
 export interface Labels extends Readonly<Record<LabelName, string>> {
@@ -26,16 +18,6 @@ const labelNames = [
 ] as LabelName[];
 
 export const labelAttributes = labelNames.map((name) => `label-${name}`);
-
-/** Returns the replacement for a text of the data, or else its name. */
-export function translate(text: string, { texts }: Labels, name = text): string {
-  // Every object inherits properties, and data may contain their names.
-  return toText(texts[text]) ?? name;
-}
-
-/** Replaces the placeholders that have a value. */
-export const fillIn = (template: string, values: Readonly<Record<string, number | string | undefined>>) =>
-  template.replace(/\{(\w+)\}/g, (placeholder, name: string) => `${values[name] ?? placeholder}`);
 
 /**
  * Merges custom labels, attributes, those of the page's language, and English defaults, in this
@@ -57,8 +39,6 @@ export function toLabels(
 
 const onlyTexts = (entries: readonly (readonly unknown[])[]) =>
   Object.fromEntries(entries.filter(([, text]) => toText(text) !== undefined) as [string, string][]);
-
-const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 /**
  * Reads replacements for texts of the data: an object, or JSON.

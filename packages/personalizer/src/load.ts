@@ -1,5 +1,6 @@
 import type { OptionStyle } from "./form/styles.ts";
 import { type FormScript, importForm, renewImport } from "./import-form.ts";
+import { parseJson } from "./json.ts";
 import type { Labels } from "./labels.ts";
 import { LoadError, requestOptions, untilAborted, type Wanted } from "./request.ts";
 
@@ -32,15 +33,14 @@ export async function loadOptions(wanted: Wanted, controller: AbortController): 
     controller.abort();
   }, timeoutMs);
   try {
-    const { body, tag, text } = await requestOptions(wanted, signal, performance.now() + timeoutMs);
-    const isLocalized = "styles" in body;
-    if ((isLocalized ? body.styles : body.pzlines).length === 0) return { styles: [], tag: "", form: undefined };
+    const { text, tag, status } = await requestOptions(wanted, signal, performance.now() + timeoutMs);
+    const body = parseJson(text);
+    const rows = body?.styles ?? body?.pzlines;
+    if (Array.isArray(rows) && rows.length === 0) return { styles: [], tag: "", form: undefined };
     const form = await Promise.race([importForm(), untilAborted(signal)]);
-    return {
-      styles: isLocalized ? body.styles : form.toForm(body),
-      tag: tag || form.checksum(`${wanted.sku}\n${text}`),
-      form,
-    };
+    const styles = form.readOptions(body);
+    if (!styles) throw new LoadError("answer", status);
+    return { styles, tag: tag || form.checksum(`${wanted.sku}\n${text}`), form };
   } catch (error) {
     if (error instanceof LoadError) throw error;
     throw new LoadError(signal.aborted ? "timeout" : "network");

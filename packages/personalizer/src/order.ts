@@ -1,9 +1,10 @@
 import type { Problem } from "./form/problems.ts";
 import type { Field, Style } from "./form/styles.ts";
 import type { FormScript } from "./import-form.ts";
-import { fillIn, type Labels, translate } from "./labels.ts";
+import type { Labels } from "./labels.ts";
 import type { LoadedOptions } from "./load.ts";
 import { type Entry, keyOf, listLost, nothingSelected, parseState, type Selection, toState } from "./selection.ts";
+import { fillIn, translate } from "./texts.ts";
 
 const phases = ["loading", "ready", "empty", "failed"] as const;
 

@@ -1,6 +1,3 @@
-import { parseJson } from "./json.ts";
-import { isForm, isPersonalization } from "./response.ts";
-
 const maxRetries = 3;
 const firstBackoffMs = 500;
 
@@ -29,7 +26,7 @@ export interface Wanted {
 
 /**
  * @param deadline when the last attempt must have begun, as `performance.now()` counts
- * @throws LoadError for a response that cannot be used
+ * @throws LoadError without a response that has options
  */
 export async function requestOptions({ endpoint, locale, sku }: Wanted, signal: AbortSignal, deadline: number) {
   const base = `${endpoint.replace(/\/+$/, "")}/products`;
@@ -41,11 +38,8 @@ export async function requestOptions({ endpoint, locale, sku }: Wanted, signal: 
   // Services from before there were forms.
   if (response.status === 404) response = await fetchWithRetries(`${base}/pz/${segment}`, signal, deadline);
   if (!response.ok) throw new LoadError("status", response.status);
-  const text = await response.text();
-  const body: unknown = parseJson(text);
-  if (!isForm(body) && !isPersonalization(body)) throw new LoadError("answer", response.status);
   const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");
-  return { body, tag, text };
+  return { text: await response.text(), tag, status: response.status };
 }
 
 /** Retries while the service is busy and the next attempt is due before the deadline. */

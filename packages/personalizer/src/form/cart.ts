@@ -1,7 +1,7 @@
 import { dispatch } from "../events.ts";
-import { fillIn } from "../labels.ts";
 import type { Order } from "../order.ts";
 import type { Entry } from "../selection.ts";
+import { fillIn } from "../texts.ts";
 
 /** A cart as `/cart.js` of a Shopify store returns it. */
 interface Cart {

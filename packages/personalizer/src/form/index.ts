@@ -1,11 +1,11 @@
-export { toForm } from "../../../client/src/form.ts";
+export { completeLabels } from "../default-labels.ts";
 export { CartCheck } from "./cart.ts";
 export { checksum } from "./checksum.ts";
-export { completeLabels } from "./default-labels.ts";
 export { submitOnEnter } from "./enter.ts";
 export { showEntries } from "./entries.ts";
 export { listProblems } from "./problems.ts";
 export { completeData, readControls } from "./read.ts";
+export { readOptions } from "./response.ts";
 export { fitSelection, toEntries, toValue } from "./selection.ts";
 export { styleSheet } from "./style-sheet.ts";
 export { toStyles } from "./styles.ts";

@@ -1,5 +1,6 @@
-import { fillIn, type Labels } from "../labels.ts";
+import type { Labels } from "../labels.ts";
 import type { Selection } from "../selection.ts";
+import { fillIn } from "../texts.ts";
 import { countGraphemes, listRefused } from "./characters.ts";
 import { cleanValueOf, findStyle } from "./selection.ts";
 import { type Field, isLong, type Style } from "./styles.ts";

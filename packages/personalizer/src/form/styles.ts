@@ -1,4 +1,5 @@
-import { type Labels, translate } from "../labels.ts";
+import type { Labels } from "../labels.ts";
+import { translate } from "../texts.ts";
 import { parseInstruction } from "./instruction.ts";
 
 /** A style of a form, or of a personalization, which has codes and instruction texts alone. */

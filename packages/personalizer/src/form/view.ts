@@ -1,6 +1,7 @@
-import { fillIn, type Labels } from "../labels.ts";
+import type { Labels } from "../labels.ts";
 import type { Order } from "../order.ts";
 import { keyOf, type Selection } from "../selection.ts";
+import { fillIn } from "../texts.ts";
 import { countGraphemes } from "./characters.ts";
 import { draw, type Shape, shape } from "./draw.ts";
 import type { Problem } from "./problems.ts";

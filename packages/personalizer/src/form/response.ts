@@ -1,4 +1,10 @@
-import type { LocalizedForm, Personalization } from "../../client/src/types.ts";
+import { toForm } from "../../../client/src/form.ts";
+import type { LocalizedForm, Personalization } from "../../../client/src/types.ts";
+import type { OptionStyle } from "./styles.ts";
+
+/** Reads a response of either operation; returns undefined for anything else. */
+export const readOptions = (body: unknown): readonly OptionStyle[] | undefined =>
+  isForm(body) ? body.styles : isPersonalization(body) ? toForm(body) : undefined;
 
 /** Whether a value has the shape of a response of `GET /api/v1/products/form/:locale/:sku`. */
 export const isForm = (value: unknown): value is LocalizedForm =>

@@ -1,7 +1,16 @@
-import { baseLabels, type Labels } from "../labels.ts";
+// Two lists, because each script contains only the one that it uses.
 
-/** In English. */
-const formLabels = {
+/** The element's own texts in English that are needed before the form. `{…}` is a placeholder. */
+export const baseLabels = {
+  loading: "The personalization options are still loading.",
+  failed: "The personalization options could not be loaded.",
+  retry: "Try again",
+  lost: "Your order no longer includes this personalization: {text}",
+  again: "Nothing was added yet. Add again to order without it.",
+};
+
+/** Those of the form. */
+export const formLabels = {
   title: "Personalization",
   none: "No personalization",
   style: "Style",
@@ -22,8 +31,5 @@ const formLabels = {
   missing: "The cart lacks this personalization: {text}",
 };
 
-/** All of the element's own texts in English. */
-export const defaultLabels = { ...formLabels, ...baseLabels };
-
 /** Adds the texts of the form that the page does not replace. */
-export const completeLabels = (labels: Labels): Labels => ({ ...formLabels, ...labels });
+export const completeLabels = <Labels extends object>(labels: Labels) => ({ ...formLabels, ...labels });

@@ -1,0 +1,13 @@
+import type { Labels } from "./labels.ts";
+
+/** Returns the replacement for a text of the data, or else its name. */
+export function translate(text: string, { texts }: Labels, name = text): string {
+  // Every object inherits properties, and data may contain their names.
+  return toText(texts[text]) ?? name;
+}
+
+/** Replaces the placeholders that have a value. */
+export const fillIn = (template: string, values: Readonly<Record<string, number | string | undefined>>) =>
+  template.replace(/\{(\w+)\}/g, (placeholder, name: string) => `${values[name] ?? placeholder}`);
+
+export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
