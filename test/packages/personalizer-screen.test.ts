@@ -66,6 +66,57 @@ describe("while the shopper types", () => {
     expect(await readLines()).toEqual(["Annabel"]);
   });
 
+  const letters = ["A", "B", "C", "D", "E", "F", "G", "H", "I"];
+  test.each([
+    ["of several lines", { text: "Name: up to 20 characters" }, { text: "Name: up to 200 characters" }],
+    ["of one line", { text: "Name: up to 200 characters" }, { text: "Name: up to 20 characters" }],
+  ])("a text field becomes one %s, with the focus and the caret", async (_, before, after) => {
+    shop.responses.set("before", createOptions([before]));
+    shop.responses.set("after", createOptions([after]));
+    await open(`sku="before"`);
+    await page.getByRole("radio", { name: "STYLE" }).check();
+    await page.getByLabel("Name").fill(before.text.includes("200") ? "For\nAnnbel" : "For Annbel");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await page.evaluate("events.length = 0, it.sku = 'after'");
+    await untilEvent(page, "ready");
+    // Lines become words.
+    expect(await readLines()).toEqual(["For Annbel"]);
+    await page.keyboard.type("a");
+    expect(await page.getByLabel("Name").inputValue()).toBe("For Annabel");
+    expect(await readLines()).toEqual(["For Annabel"]);
+  });
+
+  test("a list becomes radio buttons, with the focus", async () => {
+    shop.responses.set("before", createOptions([{ text: "Letter", choices: letters }]));
+    shop.responses.set("after", createOptions([{ text: "Letter", choices: letters.slice(0, 3) }]));
+    await open(`sku="before" required`);
+    await page.getByLabel("Letter").selectOption("B");
+    await page.getByLabel("Letter").focus();
+    await page.evaluate("events.length = 0, it.sku = 'after'");
+    await untilEvent(page, "ready");
+    await page.keyboard.press("ArrowDown");
+    expect(await readLines()).toEqual(["C"]);
+  });
+
+  test.each([
+    ["the line is gone", [{ text: "Front" }]],
+    ["the text becomes radio buttons", [{ text: "Name", choices: ["A", "B"] }]],
+    ["the text becomes a list", [{ text: "Name", choices: letters }]],
+  ])("keys change nothing where %s", async (_, lines) => {
+    shop.responses.set("after", createOptions(lines, "BOTH"));
+    await open(`sku="blue"`);
+    await page.getByRole("radio", { name: "BOTH" }).check();
+    await page.getByLabel("Name").focus();
+    await page.evaluate("events.length = 0, it.sku = 'after'");
+    await untilEvent(page, "ready");
+    for (const key of ["A", " ", "ArrowUp"]) await page.keyboard.press(key);
+    expect(await page.getByRole("radio", { name: "BOTH" }).isChecked()).toBe(true);
+    expect(await readLines()).toEqual([]);
+    expect(await page.evaluate<boolean>("document.activeElement === it")).toBe(true);
+  });
+
   test("a variant that does not offer the line says so, with the focus", async () => {
     await open(`sku="red"`);
     await page.getByRole("radio", { name: "BOTH" }).check();

@@ -78,11 +78,11 @@ export class Display {
     this.#notice.scrollIntoView({ block: "center" });
   }
 
-  /** Keeps the focus in the element if what had it is gone. */
-  refocus(focused: Element): void {
-    if (focused.getClientRects()[0]) return;
+  /** Keeps the focus in the element if what had it is gone, at a place where keys change nothing. */
+  refocus(): void {
+    if (this.focused?.getClientRects()[0]) return;
     if (this.isNoticeVisible) this.focusNotice();
-    else this.target?.focus();
+    else this.#find("#title")?.focus();
   }
 
   drawEntries(entries: readonly Entry[]): void {

@@ -210,7 +210,7 @@ export class PersonalizationOptions extends FormControl {
     if (!this.#order.isUntouched && this.sku !== "") this.#drafts.save(this.#order.state);
     this.#show();
     options?.form?.warn(this, this.#order);
-    if (focused) this.#display.refocus(focused);
+    if (focused) this.#display.refocus();
   }
 
   /** Has no effect after the first SKU with options. */

@@ -2,7 +2,7 @@ import type { Labels } from "../labels.ts";
 import type { PersonalizationValue } from "../order.ts";
 import { type Entry, keyOf, type Selection } from "../selection.ts";
 import { cleanText } from "./characters.ts";
-import type { Field, Style } from "./styles.ts";
+import { type Field, isLong, type Style } from "./styles.ts";
 
 export const findStyle = ({ style }: Selection, styles: readonly Style[]) => styles.find(({ code }) => code === style);
 
@@ -56,8 +56,11 @@ export function fitSelection(selection: Selection, styles: readonly Style[], req
   const values = new Map<string, string>();
   for (const style of styles) {
     for (const field of style.fields) {
-      const value = selection.values.get(keyOf(style, field));
-      const isOffered = field.choices.length === 0 || field.choices.some((choice) => choice.value === value);
+      const { choices } = field;
+      const entered = selection.values.get(keyOf(style, field));
+      // A field of one line would join the words at the ends of lines.
+      const value = choices.length > 0 || isLong(field) ? entered : entered?.replaceAll("\n", " ");
+      const isOffered = choices.length === 0 || choices.some((choice) => choice.value === value);
       if (value !== undefined && isOffered) values.set(keyOf(style, field), value);
     }
   }

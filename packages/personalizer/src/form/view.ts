@@ -28,11 +28,15 @@ export function drawForm(
   const root = body.getRootNode() as ShadowRoot;
   const focused = root.activeElement as HTMLInputElement | null;
   const [start, end] = [focused?.selectionStart, focused?.selectionEnd];
+  const line = focused?.closest("[part~=line]");
   draw(body, [order.styles.length > 0 && describeForm(order, problems, summarized, handlers)]);
-  // A line that moves loses the focus.
-  if (!focused?.isConnected || focused === root.activeElement) return;
-  focused.focus({ preventScroll: true });
-  if (start != null) focused.setSelectionRange(start, end ?? start);
+  if (!focused || focused === root.activeElement) return;
+  // A line that moves loses the focus, and another limit or number of choices makes another control.
+  const next = focused.isConnected
+    ? focused
+    : line?.querySelector<HTMLInputElement>(start == null ? "select,:checked" : "[part~=input]");
+  next?.focus({ preventScroll: true });
+  if (start != null) next?.setSelectionRange(start, end ?? start);
 }
 
 function describeForm(order: Order, problems: readonly Problem[], summarized: Selection, handlers: Handlers): Shape {
@@ -43,7 +47,7 @@ function describeForm(order: Order, problems: readonly Problem[], summarized: Se
     "fieldset",
     // While another SKU loads, the shopper may go on typing, as in any field.
     { part: "form", role: "none", disabled: order.isDisabled },
-    shape("div", { part: "title", id: "title", textContent: labels.title }),
+    shape("div", { part: "title", id: "title", tabindex: "-1", textContent: labels.title }),
     shape(
       "div",
       {
