@@ -97,23 +97,30 @@ describe("texts", () => {
 
 describe("a form", () => {
   test("submits anything with formnovalidate, and nothing incomplete on a click that a theme handles", async () => {
-    await show(productForm(`${widget(`sku="blue" required`)}<button formnovalidate name="save">Save</button>`));
-    await untilEvent(page, "ready");
+    // A theme that captures the events at the document.
     await page.evaluate(`{
       window.seen = [];
-      document.forms[0].addEventListener("submit", (event) => {
+      window.theme = new AbortController();
+      const options = { capture: true, signal: theme.signal };
+      document.addEventListener("submit", (event) => {
         event.preventDefault();
         seen.push("submitted by " + event.submitter?.name);
-      });
-      document.forms[0].elements.add.addEventListener("click", () => seen.push("clicked"));
+      }, options);
+      document.addEventListener("click", ({ target }) => target.name === "add" && seen.push("clicked"), options);
     }`);
+    await show(productForm(`${widget(`sku="blue" required`)}<button formnovalidate name="save">Save</button>`));
+    await untilEvent(page, "ready");
     await page.getByRole("button", { name: "Add to cart" }).click();
     await page.getByText("Please fill this in.").waitFor();
     await page.getByRole("button", { name: "Save" }).click();
     expect(await page.evaluate<unknown>("seen")).toEqual(["submitted by save"]);
     await page.getByLabel("Name").fill("Ann");
     await page.getByRole("button", { name: "Add to cart" }).click();
-    expect(await page.evaluate<unknown>("seen")).toEqual(["submitted by save", "clicked", "submitted by add"]);
+    expect(await page.evaluate<unknown>("theme.abort(), seen")).toEqual([
+      "submitted by save",
+      "clicked",
+      "submitted by add",
+    ]);
   });
 
   test("with two elements gets entries with distinct names", async () => {

@@ -161,8 +161,8 @@ const readers = {
   jQuery: `[...form.elements].filter((one) => one.name && !one.matches(":disabled") &&
     /^(input|select|textarea|keygen)$/i.test(one.nodeName) && !/^(submit|button|image|reset|file)$/i.test(one.type))
     .map(({ name, value }) => [name, value])`,
-  "the names of form.elements": `[...form.elements].filter(({ name, type }) => name && type !== "submit").map(({ name }) =>
-    [name, form.elements[name].value])`,
+  "the names of form.elements": `[...form.elements].filter(({ name, type }) => name.startsWith("properties[") &&
+    type.startsWith("hidden")).map(({ name }) => [name, form.elements[name].value])`,
   "the fields inside the element": `[...it.querySelectorAll("input")].map(({ name, value }) => [name, value])`,
 };
 
@@ -216,6 +216,12 @@ describe("a text that the browser or a program filled in", () => {
     "by a click": `document.querySelector("[name=add]").click()`,
     "by requestSubmit()": "form.requestSubmit()",
     "by a script that reads the form": `fetch("/cart/add", { method: "POST", body: new FormData(form) })`,
+    "by a button that is none of the form": `{
+      const button = document.querySelector("main").appendChild(document.createElement("button"));
+      const read = () => ${readers.jQuery};
+      button.onclick = () => fetch("/cart/add", { method: "POST", body: new URLSearchParams(read()) });
+      button.click();
+    }`,
   };
   const cases = Object.keys(fill).flatMap((how) => Object.keys(send).map((way) => [how, way] as const));
   test.each(cases)("%s is ordered %s", async (how, way) => {
@@ -230,6 +236,17 @@ describe("a text that the browser or a program filled in", () => {
     }`);
     await until("the cart has the order", () => shop.cart.length > 0);
     expect(shop.cart.pop()).toContainEqual(["properties[Name]", "Anna"]);
+  });
+
+  test("is ordered at the second attempt if the browser validates the form", async () => {
+    await open("", productForm(widget(`sku="red" required`), ""));
+    await page.evaluate(`window.sent = 0, document.forms[0].onsubmit = (event) => (sent++, event.preventDefault())`);
+    await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Anna"`);
+    for (const sent of [0, 1]) {
+      await page.evaluate("document.forms[0].requestSubmit()");
+      expect(await page.evaluate<number>("sent")).toBe(sent);
+    }
+    expect((await readEvents(page)).filter(({ type }) => type === "invalid")).toEqual([]);
   });
 
   test("in place of one that was too long does not move the button that is being clicked", async () => {

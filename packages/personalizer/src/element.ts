@@ -129,7 +129,7 @@ export class PersonalizationOptions extends FormControl {
 
   connectedCallback(): void {
     this.#drafts.join(true);
-    this.guardForm();
+    this.guardForm(true);
     this.#surroundings.watch(true);
     this.#cartCheck?.watch(this.getAttribute("cart"));
     this.numberEntries();
@@ -139,7 +139,7 @@ export class PersonalizationOptions extends FormControl {
 
   disconnectedCallback(): void {
     this.#drafts.join(this.isConnected);
-    this.guardForm();
+    this.guardForm(false);
     this.#surroundings.watch(false);
     this.#cartCheck?.watch(null);
     // A moved element is connected again by then, and its request continues.
@@ -303,12 +303,14 @@ export class PersonalizationOptions extends FormControl {
   #onInvalid(event: Event): void {
     if (event instanceof CustomEvent) return;
     event.stopImmediatePropagation();
+    this.read();
     if (this.#order.isBlocked) {
       this.#display.showsBlock = true;
       this.#show();
     }
     const [problem] = this.#order.listProblems();
     const detail = { message: this.validationMessage, label: problem?.field?.label ?? null };
-    if (!dispatch(this, "invalid", detail)) event.preventDefault();
+    // The browser may have filled in what was missing, without an event: the next attempt succeeds.
+    if (this.validity.valid || !dispatch(this, "invalid", detail)) event.preventDefault();
   }
 }

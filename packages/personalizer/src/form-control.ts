@@ -1,14 +1,17 @@
 import { defaultEndpoint } from "./addresses.ts";
 import { setAttribute } from "./attributes.ts";
 import type { Entry } from "./selection.ts";
-import { guardSubmissions, listControls } from "./submission.ts";
+import { listControls, listSubmitButtons, type SubmitButton } from "./submission.ts";
 
 /** Base of the form controls: attributes, a form, and entries with names of their own in it. */
 export abstract class FormControl extends HTMLElement {
   static readonly formAssociated = true;
   protected readonly internals = this.attachInternals();
+  /** Themes read both of every control. The entries have names of their own. */
+  readonly name: string = "";
+  readonly type: string = this.localName;
   #form: HTMLFormElement | null = null;
-  #formListener: AbortController | undefined;
+  #listener: AbortController | undefined;
   /** A theme may replace the content of the element. */
   readonly #contentObserver = new MutationObserver(() => this.showEntries());
 
@@ -70,7 +73,6 @@ export abstract class FormControl extends HTMLElement {
   }
 
   formAssociatedCallback(form: HTMLFormElement | null): void {
-    this.guardForm();
     const before = this.#form;
     this.#form = form;
     this.numberEntries(before);
@@ -82,20 +84,53 @@ export abstract class FormControl extends HTMLElement {
     this.numberEntries();
   }
 
-  /** Listens to the form while the element is in the page: a document would keep them alive. */
-  protected guardForm(): void {
-    this.#formListener?.abort();
-    this.#formListener = new AbortController();
-    const { signal } = this.#formListener;
-    if (this.form && this.isConnected)
-      guardSubmissions(
-        this.form,
-        // Before any of them, because those that are allowed forget what they keep for later.
-        () => listPeers(this.form).every((peer) => peer.isAllowed()),
-        () => this.onSubmit(),
-        (data) => this.onFormData(data),
-        signal,
-      );
+  /**
+   * Cancels submissions that are not allowed, also of forms with `novalidate`, and clicks on the
+   * button that adds to the cart. The window captures events before all listeners of themes that
+   * submit by script; `submit` does not leave a shadow tree.
+   * @param isOn whether the element is in the page: the window would keep it alive
+   */
+  protected guardForm(isOn: boolean): void {
+    this.#listener?.abort();
+    if (!isOn) return;
+    this.#listener = new AbortController();
+    const options = { capture: true, signal: this.#listener.signal };
+    const root = this.getRootNode();
+    const target = root instanceof ShadowRoot ? root : window;
+    const listen = (type: string, listener: (event: Event) => void) =>
+      target.addEventListener(type, (event) => event.target === this.form && listener(event), options);
+    listen(
+      "submit",
+      (event) => this.#check(event, (event as SubmitEvent).submitter as SubmitButton) && this.onSubmit(),
+    );
+    listen("formdata", (event) => this.onFormData((event as FormDataEvent).formData));
+    window.addEventListener("click", (event) => this.#onClick(event), options);
+  }
+
+  #onClick(event: Event): void {
+    // Outside its shadow tree, a button's event has another target. A page may dispatch one anywhere.
+    const path = event.composedPath();
+    // A theme may read the form now. A click in the element itself is reported afterwards.
+    if (!path.includes(this)) this.read();
+    const button = (path[0] as Element).closest?.<SubmitButton>("button,input");
+    const buttons = this.form ? listSubmitButtons(this.form) : [];
+    // Other buttons may lack `type="button"`, such as those of themes that change the quantity.
+    const adds = button && buttons.includes(button) && (buttons.length === 1 || button.name === "add");
+    // A theme that handles the click itself prevents the submission.
+    if (adds && !button.matches(":disabled") && this.#check(event, button)) {
+      setTimeout(() => event.defaultPrevented && this.onSubmit());
+    }
+  }
+
+  /** Buttons with `formnovalidate` submit anything. */
+  #check(event: Event, button: SubmitButton | null): boolean {
+    // All of them first, because those that are allowed forget what they keep for later.
+    const isAllowed = button?.formNoValidate || listPeers(this.form).every((peer) => peer.isAllowed());
+    if (!isAllowed) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+    return isAllowed;
   }
 
   protected showEntries(): void {

@@ -15,6 +15,9 @@ export declare class PersonalizationOptions extends HTMLElement {
   set labels(labels: Partial<Labels> | null | undefined);
   /** Null without personalization. */
   get value(): PersonalizationValue | null;
+  /** Empty: the form entries have names of their own. */
+  readonly name: string;
+  readonly type: string;
   get form(): HTMLFormElement | null;
   get validity(): ValidityState;
   get validationMessage(): string;
