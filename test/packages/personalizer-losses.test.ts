@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
-import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
+import { createOptions, openShop, options, passSecond, productForm } from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
@@ -34,7 +34,7 @@ const untilState = (page: Page, state: string) =>
 
 /** Submits the form and returns whether the theme received the event. */
 const submit = (page: Page) =>
-  page.evaluate<boolean>("submitted = false, document.forms[0].requestSubmit(), submitted");
+  page.evaluate<boolean>(`submitted = false, document.forms[0].requestSubmit(), ${passSecond}, submitted`);
 
 describe("a loss of entered text", () => {
   /** A theme that disables what is around the element while it adds to the cart. */

@@ -1,7 +1,15 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Locator } from "playwright-core";
+import type { Dialog, Locator } from "playwright-core";
 import { accessibilityProblems, startBrowser } from "../support/browser.ts";
-import { createOptions, openShop, options, productForm, readEvents, untilEvent } from "../support/product-page.ts";
+import {
+  createOptions,
+  openShop,
+  options,
+  passSecond,
+  productForm,
+  readEvents,
+  untilEvent,
+} from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 // The text on the screen is the one that is ordered, however it got there, and however it is sent.
@@ -148,10 +156,61 @@ test("the first click after a loss changes the notice, shows it, and focuses it"
   expect(bottom).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0);
   expect((await notice.screenshot()).equals(before)).toBe(false);
   expect(await accessibilityProblems(page, "main")).toEqual([]);
+  // The second click of a double click.
+  await add();
   expect(shop.cart).toEqual([]);
+  await page.evaluate(passSecond);
   await page.evaluate(`document.addEventListener("submit", (event) => event.preventDefault(), { once: true })`);
   await add();
   expect(await notice.innerText()).toBe(text);
+});
+
+test("a loss is named before a line that is missing, and only a notice that was shown uses it up", async () => {
+  shop.responses.set("font", createOptions([{ text: "Name" }, { text: "Font", choices: ["Block"] }], "BOTH"));
+  await open(`sku="red"`);
+  await page.getByRole("radio", { name: "BOTH" }).check();
+  await page.getByLabel("Name").fill("Ann");
+  await page.getByLabel("Back").fill("Lee");
+  await page.evaluate("events.length = 0, it.sku = 'font'");
+  await untilEvent(page, "ready");
+  await add();
+  const notice = page.getByRole("alert");
+  await notice.getByText("this personalization: Lee Nothing was added yet.").waitFor();
+  expect(await hasFocus(notice)).toBe(true);
+  await page.evaluate(passSecond);
+  await add();
+  await page.getByText("Please choose one.").waitFor();
+  expect(shop.cart).toEqual([]);
+});
+
+describe("what blocks an order", () => {
+  const around = { "a closed <details>": "details", "a tab that is not shown": "div hidden" };
+  const causes = { "a loss": "it.sku = 'plain'", "a line that is missing": "" };
+  const cases = Object.entries(around).flatMap(([place, tag]) =>
+    Object.entries(causes).map(([cause, script]) => [cause, place, tag, script] as const),
+  );
+  test.each(cases)("is shown once, even %s in %s", async (_, __, tag, script) => {
+    const said: string[] = [];
+    const listener = (dialog: Dialog) => {
+      said.push(dialog.message());
+      void dialog.accept();
+    };
+    page.on("dialog", listener);
+    await open("", productForm(`<${tag}>${widget(`sku="red"`)}</${tag.split(" ")[0]}>`));
+    await page.evaluate(`it.shadowRoot.querySelector("[part~=styles] label:last-child input").click()`);
+    if (script !== "") {
+      await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Ann", events.length = 0, ${script}`);
+      await untilEvent(page, "ready");
+    }
+    await add();
+    const message = script === "" ? "Name: Please fill this in." : /: Ann Nothing was added yet/;
+    if (tag === "details") {
+      await page.getByText(script === "" ? "Please fill this in." : message).waitFor();
+      expect(said).toEqual([]);
+    } else expect(said).toEqual([expect.stringMatching(message)]);
+    expect(shop.cart).toEqual([]);
+    page.off("dialog", listener);
+  });
 });
 
 /** Ways to read a form that pages have: each returns the lines of the order. */

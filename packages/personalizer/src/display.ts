@@ -72,8 +72,23 @@ export class Display {
     );
   }
 
+  /** Shows why nothing was ordered: a loss, or else what is missing. */
+  explain(isLoss: boolean): void {
+    let details = this.#root.host.closest("details");
+    for (; details; details = details.parentElement?.closest("details") ?? null) details.open = true;
+    const target = isLoss ? this.#notice : this.target;
+    if (isLoss) this.#focusNotice();
+    else target?.focus();
+    // The page hides the element, in a tab for example, so only the browser can say it. To block
+    // until the page shows the element would make an order impossible.
+    if (target?.checkVisibility?.({ visibilityProperty: true }) !== false) return;
+    const [problem] = this.#order.listProblems();
+    const isNotice = isLoss || !problem;
+    alert(isNotice ? this.#message.textContent : [problem.field?.label, problem.message].filter(Boolean).join(": "));
+  }
+
   /** In the middle of the screen, because pages may have bars at its edges. */
-  focusNotice(): void {
+  #focusNotice(): void {
     this.#notice.focus({ preventScroll: true });
     this.#notice.scrollIntoView({ block: "center" });
   }
@@ -81,7 +96,7 @@ export class Display {
   /** Keeps the focus in the element if what had it is gone, at a place where keys change nothing. */
   refocus(): void {
     if (this.focused?.getClientRects()[0]) return;
-    if (this.isNoticeVisible) this.focusNotice();
+    if (this.isNoticeVisible) this.#focusNotice();
     else this.#find("#title")?.focus();
   }
 

@@ -83,17 +83,15 @@ export class PersonalizationOptions extends FormControl {
     return this.#order.value;
   }
 
-  /** Shows and focuses what is missing, or what was lost; each loss makes it return false once. */
+  /** Shows and focuses what was lost, which makes it return false for a second, or what is missing. */
   reportValidity(): boolean {
     const isValid = this.checkValidity();
     const isNewLoss = this.#order.reportLoss();
     if (isValid && !isNewLoss) return true;
-    this.#display[isValid ? "showsBlock" : "showsProblems"] = true;
+    this.#display[isNewLoss ? "showsBlock" : "showsProblems"] = true;
     this.#show();
-    if (isValid) {
-      dispatch(this, "invalid", { message: this.#order.lossMessage(), label: null });
-      this.#display.focusNotice();
-    } else this.focus();
+    if (isNewLoss) dispatch(this, "invalid", { message: this.#order.lossMessage(), label: null });
+    this.#display.explain(isNewLoss);
     return false;
   }
 

@@ -16,6 +16,9 @@ export interface PersonalizationValue {
   readonly lines: readonly { readonly label: string; readonly value: string }[];
 }
 
+/** The longest time between the two clicks, for shoppers who click slowly. */
+const doubleClickMs = 1000;
+
 /** The options of a SKU and the shopper's input, which together decide what is ordered. */
 export class Order {
   phase: Phase = "empty";
@@ -33,6 +36,7 @@ export class Order {
   #selection = nothingSelected;
   /** The lost input that has already blocked a submission. */
   #reportedLoss = "";
+  #reportedAtMs = 0;
 
   constructor(labels: Labels) {
     this.#labels = labels;
@@ -138,14 +142,17 @@ export class Order {
     return text && fillIn(this.#labels.lost, { text });
   }
 
-  /** Returns true once for each loss. It compares data, because labels may change. */
+  /**
+   * Returns true once for each loss, and for a second afterwards: the second click of a double click
+   * is no answer to it. It compares data, because labels may change.
+   */
   reportLoss(): boolean {
     const lost = this.#listLost();
     if (lost === undefined) return false;
     const loss = lost.length > 0 ? JSON.stringify(lost) : "";
-    const isNew = loss !== "" && loss !== this.#reportedLoss;
+    if (loss !== this.#reportedLoss) this.#reportedAtMs = performance.now();
     this.#reportedLoss = loss;
-    return isNew;
+    return loss !== "" && performance.now() - this.#reportedAtMs < doubleClickMs;
   }
 
   forgetReportedLoss(): void {

@@ -23,7 +23,7 @@ export declare class PersonalizationOptions extends HTMLElement {
   get validationMessage(): string;
   get willValidate(): boolean;
   checkValidity(): boolean;
-  /** Shows and focuses what is missing, or what was lost; each loss makes it return false once. */
+  /** Shows and focuses what was lost, which makes it return false for a second, or what is missing. */
   reportValidity(): boolean;
   /** Requests the options again. */
   reload(): Promise<void>;
