@@ -256,10 +256,15 @@ describe("a form", () => {
     });
   });
 
-  test("of a copy has nothing of the original", async () => {
+  test("of a copy has what the original has, until the copy shows options of its own", async () => {
     await open(`sku="blue" required`);
     await page.getByLabel("Name").fill("Ann");
-    await page.evaluate(`events.length = 0, document.querySelector("main").append(document.forms[0].cloneNode(true))`);
+    const release = shop.hold("blue");
+    const copy = `events.length = 0, window.copy = document.forms[0].cloneNode(true)`;
+    expect(await page.evaluate<string[]>(`${copy}, [...new FormData(copy).values()]`)).toContain("Ann");
+    await page.evaluate(`document.querySelector("main").append(copy)`);
+    expect(await page.evaluate<string[]>(`[...new FormData(copy).values()]`)).toContain("Ann");
+    release();
     await untilEvent(page, "ready");
     expect(await page.evaluate<string[]>(`[...new FormData(document.forms[1]).values()]`)).not.toContain("Ann");
   });

@@ -84,7 +84,8 @@ export class Display {
     if (target?.checkVisibility?.({ visibilityProperty: true }) !== false) return;
     const [problem] = this.#order.listProblems();
     const isNotice = isLoss || !problem;
-    alert(isNotice ? this.#message.textContent : [problem.field?.label, problem.message].filter(Boolean).join(": "));
+    const { labels } = this.#order;
+    alert(isNotice ? this.#message.textContent : `${problem.field?.label ?? labels.title}: ${problem.message}`);
   }
 
   /** In the middle of the screen, because pages may have bars at its edges. */

@@ -214,8 +214,9 @@ export class PersonalizationOptions extends FormControl {
   /** Has no effect after the first SKU with options. */
   #add(form: FormScript): void {
     if (this.#cartCheck) return;
-    this.#cartCheck = new form.CartCheck(this, this.#order, (message) => {
-      this.#display.cartProblem = message;
+    this.#cartCheck = new form.CartCheck(this.#order, (detail, isSeen) => {
+      if (!dispatch(this, "personalizer-cart-problem", detail) || !isSeen) return;
+      this.#display.cartProblem = detail.message;
       this.#show();
     });
     this.#cartCheck.watch(this.isConnected ? this.getAttribute("cart") : null);
@@ -291,6 +292,11 @@ export class PersonalizationOptions extends FormControl {
 
   protected override drawEntries(entries: readonly Entry[]): void {
     this.#display.drawEntries(entries);
+  }
+
+  /** Pages copy forms to read or submit the copy: it has those of the original until it shows its own options. */
+  protected override get replacesEntries(): boolean {
+    return this.#isLoaded || !this.#order.isUntouched;
   }
 
   protected override listEntries(): Entry[] {

@@ -23,6 +23,8 @@ export abstract class FormControl extends HTMLElement {
   /** Takes over input that no event has reported. */
   protected abstract read(): void;
   protected abstract listEntries(): Entry[];
+  /** Whether entries that a page has copied from another element count no longer. */
+  protected abstract readonly replacesEntries: boolean;
   protected abstract drawEntries(entries: readonly Entry[]): void;
 
   get sku(): string {
@@ -136,7 +138,7 @@ export abstract class FormControl extends HTMLElement {
   protected showEntries(): void {
     const entries = this.listEntries();
     if (entries.length > 0) this.drawEntries(entries);
-    else this.#removeEntries();
+    else if (this.replacesEntries) this.#removeEntries();
     this.#contentObserver.observe(this, { childList: true });
   }
 
@@ -150,7 +152,6 @@ export abstract class FormControl extends HTMLElement {
     this.#removeEntries();
   }
 
-  /** A copy of an element has those of the original. */
   #removeEntries(): void {
     for (const input of this.querySelectorAll("[slot=entry]")) input.remove();
   }

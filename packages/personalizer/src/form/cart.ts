@@ -1,4 +1,3 @@
-import { dispatch } from "../events.ts";
 import type { Order } from "../order.ts";
 import type { Entry } from "../selection.ts";
 import { fillIn } from "../texts.ts";
@@ -13,20 +12,23 @@ interface Ordered {
   readonly sku: string;
 }
 
+/**
+ * The theme has dropped properties of the order.
+ * @param isSeen whether the shopper can see one of them in the cart
+ */
+type Report = (detail: { readonly message: string; properties: object; sku: string }, isSeen: boolean) => void;
+
 /** Checks after an addition to the cart that a line of the cart has the order's properties. */
 export class CartCheck {
-  readonly #element: Element;
   readonly #order: Order;
-  readonly #show: (message: string) => void;
+  readonly #report: Report;
   #observer: PerformanceObserver | undefined;
   /** Until the cart has been checked. */
   #ordered: Ordered | undefined;
 
-  /** @param show shows a message to the shopper */
-  constructor(element: Element, order: Order, show: (message: string) => void) {
-    this.#element = element;
+  constructor(order: Order, report: Report) {
     this.#order = order;
-    this.#show = show;
+    this.#report = report;
   }
 
   /** The shopper has submitted the form, with these form entries. */
@@ -58,15 +60,10 @@ export class CartCheck {
     } catch {
       // The cart cannot be read, so nothing is known to be missing.
     }
-    if (missing.length > 0) this.#report(missing, sku);
-  }
-
-  /** The theme has dropped properties of the order. Shoppers miss those that they can see. */
-  #report(properties: readonly Entry[], sku: string): void {
-    const seen = properties.filter(([name]) => !name.startsWith("_"));
+    if (missing.length === 0) return;
+    const seen = missing.filter(([name]) => !name.startsWith("_"));
     const message = fillIn(this.#order.labels.missing, { text: seen.map(([, value]) => value).join(", ") });
-    const detail = { message, properties: Object.fromEntries(properties), sku };
-    if (dispatch(this.#element, "personalizer-cart-problem", detail) && seen.length > 0) this.#show(message);
+    this.#report({ message, properties: Object.fromEntries(missing), sku }, seen.length > 0);
   }
 }
 

@@ -55,8 +55,6 @@ dd{white-space:pre-wrap}
 :host(:disabled) label{cursor:not-allowed}
 [part~=style]:has(:focus-visible),[part~=choice]:has(:focus-visible){outline:2px solid var(--_focus);outline-offset:2px}
 @supports selector(:has(a)){[part~=radio]:focus-visible{outline:none}}
-@media (prefers-reduced-motion:no-preference){
-[part~=style],[part~=choice],[part~=field]{transition:border-color .12s,box-shadow .12s}}
 @media (forced-colors:active){
 [part~=style]:has(:checked),[part~=choice]:has(:checked){border-color:Highlight}
 [part~=select]{appearance:auto;background:none}}
