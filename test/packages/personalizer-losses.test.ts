@@ -130,6 +130,35 @@ describe("a loss of entered text", () => {
   });
 });
 
+test("A loss has the names that the shopper saw, or else those of the page", async () => {
+  const named = createOptions([{ text: "Color", choices: ["NVY", "RD"] }], "EMB");
+  await using opened = await shop.open(productForm(widget("required")));
+  const { page } = opened;
+  shop.responses.set("named", named);
+  await page.route("**/form/en/named", async (route) => {
+    const response = await route.fetch();
+    const text = await response.text();
+    const body = text.replace('"name":"EMB"', '"name":"Embroidery"').replace('"name":"NVY"', '"name":"Navy"');
+    await route.fulfill({ response, body });
+  });
+  await changeSku(page, "named", "ready");
+  await page.evaluate(`it.required = false`);
+  await page.getByRole("radio", { name: "Embroidery" }).check();
+  const loses = async (text: string) => {
+    await changeSku(page, "robe", "ready");
+    await page
+      .getByRole("alert")
+      .getByText(`no longer includes this personalization: ${text}`, { exact: false })
+      .waitFor();
+    await changeSku(page, "named", "ready");
+  };
+  await loses("Embroidery");
+  await page.getByRole("radio", { name: "Navy" }).check();
+  await loses("Navy");
+  await page.evaluate(`it.texts = { NVY: "Marine" }`);
+  await loses("Marine");
+});
+
 test("A SKU with a lone surrogate is unknown, and orders go on", async () => {
   await using opened = await shop.open(productForm(widget("required")));
   const { page } = opened;

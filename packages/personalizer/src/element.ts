@@ -87,12 +87,13 @@ export class PersonalizationOptions extends FormControl {
   reportValidity(): boolean {
     const isValid = this.checkValidity();
     const isNewLoss = this.#order.reportLoss();
-    if (isValid && !isNewLoss) return true;
-    this.#display[isNewLoss ? "showsBlock" : "showsProblems"] = true;
+    const isAllowed = isValid && !isNewLoss;
+    this.#display.showsBlock = isNewLoss || this.#order.isBlocked;
+    this.#display.showsProblems ||= !isAllowed;
     this.#show();
     if (isNewLoss) dispatch(this, "invalid", { message: this.#order.lossMessage(), label: null });
-    this.#display.explain(isNewLoss);
-    return false;
+    if (!isAllowed) this.#display.explain(isNewLoss);
+    return isAllowed;
   }
 
   /** Focuses the first control with a problem; without one, the first control. */
@@ -261,8 +262,6 @@ export class PersonalizationOptions extends FormControl {
 
   protected override isAllowed(): boolean {
     this.#display.cartProblem = "";
-    this.#display.showsBlock = false;
-    this.#show();
     const isAllowed = this.reportValidity();
     if (isAllowed) this.#cartCheck?.expect(this.listEntries(), this.sku);
     return isAllowed;

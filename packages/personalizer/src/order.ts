@@ -37,6 +37,8 @@ export class Order {
   /** The lost input that has already blocked a submission. */
   #reportedLoss = "";
   #reportedAtMs = 0;
+  /** Of the styles and choices that were selected, as the shopper saw them. */
+  readonly #names = new Map<string, string>();
 
   constructor(labels: Labels) {
     this.#labels = labels;
@@ -138,7 +140,9 @@ export class Order {
 
   /** Names the lost input; empty if nothing is lost. */
   lossMessage(): string {
-    const text = (this.#listLost() ?? []).map((value) => translate(value, this.#labels)).join(", ");
+    const text = (this.#listLost() ?? [])
+      .map(([key, text]) => translate(text, this.#labels, this.#names.get(key)))
+      .join(", ");
     return text && fillIn(this.#labels.lost, { text });
   }
 
@@ -174,7 +178,7 @@ export class Order {
   }
 
   /** Lists the input that the order lacks; undefined while unknown or while orders are blocked. */
-  #listLost(): string[] | undefined {
+  #listLost(): [key: string, text: string][] | undefined {
     if (this.isDisabled || this.phase === "loading" || this.isBlocked) return undefined;
     return listLost(this.#entered, this.#offered.length > 0 ? this.#selection : nothingSelected);
   }
@@ -183,7 +187,7 @@ export class Order {
     this.#entered = selection;
     // Before the first options arrive, all input counts as offered.
     const form = this.#styles.length > 0 ? this.#form : undefined;
-    this.#selection = form?.fitSelection(selection, this.#styles, this.#required) ?? selection;
+    this.#selection = form?.fitSelection(selection, this.#styles, this.#required, this.#names) ?? selection;
     if (this.#listLost()?.length === 0) this.#reportedLoss = "";
   }
 }

@@ -19,15 +19,18 @@ const prefixOf = (code: string) => `${code}\0`;
 
 export const keyOf = (style: Style, field: Field) => prefixOf(style.code) + field.key;
 
-/** Lists the chosen style's input that the fitted selection lacks; without input, the style. */
-export function listLost(entered: Selection, fitted: Selection): string[] {
+/**
+ * Lists the chosen style's input that the fitted selection lacks; without input, the style.
+ * @returns the key of its name, and the text
+ */
+export function listLost(entered: Selection, fitted: Selection): [key: string, text: string][] {
   if (entered.style === undefined) return [];
   const hasStyle = fitted.style === entered.style;
   const prefix = prefixOf(entered.style);
   const values = [...entered.values]
     .filter(([key, value]) => key.startsWith(prefix) && value.trim() !== "" && !(hasStyle && fitted.values.has(key)))
-    .map(([, value]) => value.trim());
-  return hasStyle || values.length > 0 ? values : [entered.style];
+    .map(([key, value]): [string, string] => [key + value, value.trim()]);
+  return hasStyle || values.length > 0 ? values : [[entered.style, entered.style]];
 }
 
 /** Without arrays: some scripts of pages replace their JSON. */

@@ -51,19 +51,31 @@ export function toEntries(
   return properties.map(([name, value]) => [`properties[${name}${suffix}]`, value]);
 }
 
-/** Keeps the part of the selection that the styles offer. A single required style is chosen. */
-export function fitSelection(selection: Selection, styles: readonly Style[], required: boolean): Selection {
+/**
+ * Keeps the part of the selection that the styles offer. A single required style is chosen.
+ * @param names gets the names of its styles and choices: a SKU that lacks them has none for them
+ */
+export function fitSelection(
+  selection: Selection,
+  styles: readonly Style[],
+  required: boolean,
+  names: Map<string, string>,
+): Selection {
   const values = new Map<string, string>();
   for (const style of styles) {
     for (const field of style.fields) {
       const { choices } = field;
-      const entered = selection.values.get(keyOf(style, field));
+      const key = keyOf(style, field);
+      const entered = selection.values.get(key);
       // A field of one line would join the words at the ends of lines.
       const value = choices.length > 0 || isLong(field) ? entered : entered?.replaceAll("\n", " ");
-      const isOffered = choices.length === 0 || choices.some((choice) => choice.value === value);
-      if (value !== undefined && isOffered) values.set(keyOf(style, field), value);
+      const choice = choices.find((one) => one.value === value);
+      if (choice) names.set(key + choice.value, choice.text);
+      if (value !== undefined && (choice || choices.length === 0)) values.set(key, value);
     }
   }
   const only = required && styles.length === 1 ? styles[0] : undefined;
-  return { style: (findStyle(selection, styles) ?? only)?.code, values };
+  const chosen = findStyle(selection, styles) ?? only;
+  if (chosen) names.set(chosen.code, chosen.name);
+  return { style: chosen?.code, values };
 }
