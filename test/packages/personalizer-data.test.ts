@@ -135,6 +135,15 @@ describe("the characters of a text", () => {
     ["Z\ufffde", undefined, ["\ufffd"]],
     [`A${"\u0302".repeat(50)}n`, "[\\p{L}\\p{M}]", ["A\u0302\u0302\u0302"]],
     ["བསྒྲུབས", undefined, []],
+    [`x${`${"\u0316".repeat(7)}\u200d`.repeat(2)}`, undefined, ["x\u0316\u0316\u0316"]],
+    ["\u0301A \u0302", undefined, ["◌\u0301", "◌\u0302"]],
+    ["র\u200c্য A\u0302\u0323 ½\u0301", undefined, []],
+    ["မာ", undefined, []],
+    ["A\u2800", undefined, ["an invisible character"]],
+    ["N\u034fA", undefined, ["an invisible character"]],
+    ["A\ufe00 B\ufe0f", undefined, ["an invisible character"]],
+    ["A\u{e0041}", "[A-Z]", ["an invisible character"]],
+    ["e\u0301\u034f", "[A-Z]", ["e\u0301\u034f"]],
     ["ANN LEE", "[A-Z]", ["a space"]],
     ["2O26", "[0-9]", ["O"]],
     ["Zoë", "[\\p{L}\\p{M}]", []],
@@ -151,6 +160,11 @@ describe("the characters of a text", () => {
   test("are cleaned, and become capitals of the language", () => {
     expect(cleanText(" Zoe\u0308\u00a0L. ", undefined)).toBe("Zoë L.");
     expect(cleanText("\u200e\u2068 Ann \u2069\u200f\ufeff", undefined)).toBe("Ann");
+    expect(
+      ["\u200d", "\u200cAnn\u200d ", "Ann\u200d\u200c", "من\u200d\u200d", "Auf\u200cla"].map((text) =>
+        cleanText(text, undefined),
+      ),
+    ).toEqual(["", "Ann", "Ann", "من\u200d", "Auf\u200cla"]);
     expect([cleanText("ipek", "tr"), cleanText("ipek", "en"), cleanText("straße", "de")]).toEqual([
       "İPEK",
       "IPEK",

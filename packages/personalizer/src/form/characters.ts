@@ -2,22 +2,33 @@ import type { Labels } from "../labels.ts";
 
 /**
  * Characters that cannot be made unless a presentation allows them: invisible ones, the one that
- * stands for a broken one, and those that are emoji by default. After a letter, joiners and variation selectors are part of the spelling.
+ * stands for a broken one, and those that are emoji by default. After a letter, joiners are part of
+ * the spelling, and variation selectors in scripts without capitals.
  */
 const unmakeable = new RegExp(
   [
-    "(?!(?<=[\\p{L}\\p{M}])[\\u200c\\u200d\\u180b-\\u180d\\ufe00-\\ufe0e\\u{e0100}-\\u{e01ef}])",
+    "(?!(?<=[\\p{L}\\p{M}])[\\u200c\\u200d]",
+    "|(?<=\\p{Lo}\\p{M}*)[\\u180b-\\u180d\\ufe00-\\ufe0e\\u{e0100}-\\u{e01ef}])",
     "[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufffd]",
     "|[\\p{Emoji_Presentation}\\u20e3]|(?=[\\u{10000}-\\u{10ffff}])\\p{Extended_Pictographic}",
   ].join(""),
   "u",
 );
 
-/** More marks on a letter than any language has. */
-const stacked = /\p{M}{9}/u;
+/** More marks on a letter than any language has, also with joiners between them. */
+const stacked = /(\p{M}[\u200c\u200d]*){9}/u;
 
-/** Spaces, and marks that keyboards and messengers put around a text for its direction. */
-const edges = /^[\s\p{Bidi_C}\u200b]+|[\s\p{Bidi_C}\u200b]+$/gu;
+/** A mark without a letter. */
+const stray = /(?<![\p{L}\p{M}\p{N}\p{S}\u200c\u200d])\p{M}/gu;
+
+/**
+ * Spaces, marks that keyboards and messengers put around a text for its direction, and joiners that
+ * join nothing: scripts with capitals do not use them.
+ */
+const edges =
+  /^([\s\p{Bidi_C}\u200b]|[\u200c\u200d](?!\p{Lo}))+|([\s\p{Bidi_C}\u200b]|(?<!\p{Lo}\p{M}*)[\u200c\u200d])+$/gu;
+
+const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 
@@ -52,10 +63,13 @@ export function listRefused(text: string, characters: string | undefined, labels
     stacked.test(grapheme) || (allowed ? !allowed.test(grapheme) : unmakeable.test(grapheme));
   const toVisible = (grapheme: string) => {
     if (grapheme === " ") return labels.space;
-    if (stacked.test(grapheme)) return [...grapheme].slice(0, 4).join("");
-    return /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u.test(grapheme) ? grapheme : labels.invisible;
+    const seen = grapheme.replace(invisible, "");
+    // Only what is invisible may be wrong with a letter.
+    if (seen === "" || (/^\p{L}/u.test(seen) && !isRefused(seen))) return labels.invisible;
+    return stacked.test(grapheme) ? [...seen].slice(0, 4).join("") : grapheme;
   };
-  return [...new Set(toGraphemes(text).filter(isRefused).map(toVisible))];
+  const strays = text.match(stray) ?? [];
+  return [...new Set([...toGraphemes(text).filter(isRefused).map(toVisible), ...strays.map((mark) => `◌${mark}`)])];
 }
 
 /** A browser may not know a property of Unicode in the class. */

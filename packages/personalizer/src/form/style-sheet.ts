@@ -32,10 +32,7 @@ label{cursor:pointer}
 background:transparent;border:1px solid var(--_field);border-radius:var(--_radius)}
 textarea{min-block-size:6em;field-sizing:content;resize:vertical}
 [part~=uppercase]{text-transform:uppercase}
-[part~=select]{cursor:pointer;text-overflow:ellipsis;appearance:none;padding-inline-end:2.5rem;background:
-linear-gradient(45deg,transparent 50%,currentColor 50%) calc(100% - 1.25rem) 55%/.4rem .4rem no-repeat,
-linear-gradient(-45deg,transparent 50%,currentColor 50%) calc(100% - .85rem) 55%/.4rem .4rem no-repeat}
-[part~=select]:dir(rtl){background-position:.85rem 55%,1.25rem 55%}
+[part~=select]{cursor:pointer;text-overflow:ellipsis}
 option{background:Canvas;color:CanvasText}
 [part~=about]{display:flex;gap:1rem;justify-content:space-between;overflow-wrap:anywhere}
 [part~=hint]{min-inline-size:0}
@@ -57,7 +54,7 @@ dd{white-space:pre-wrap}
 @supports selector(:has(a)){[part~=radio]:focus-visible{outline:none}}
 @media (forced-colors:active){
 [part~=style]:has(:checked),[part~=choice]:has(:checked){border-color:Highlight}
-[part~=select]{appearance:auto;background:none}}
+}
 `;
 
 let sheet: CSSStyleSheet | undefined;
