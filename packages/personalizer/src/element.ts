@@ -14,6 +14,9 @@ import type { Entry } from "./selection.ts";
 import { localeOf, Surroundings } from "./surroundings.ts";
 import { upgrade } from "./upgrade.ts";
 
+/** Also for elements of SKUs that do not need it, of which it may warn. */
+let loadedForm: FormScript | undefined;
+
 /** `<personalization-options sku="…">`. The README documents attributes, events, and entries. */
 export class PersonalizationOptions extends FormControl {
   static readonly observedAttributes = ["sku", "endpoint", "required", "texts", "lang", "cart", ...labelAttributes];
@@ -133,7 +136,10 @@ export class PersonalizationOptions extends FormControl {
     this.#cartCheck?.watch(this.getAttribute("cart"));
     this.numberEntries();
     if (!this.#isLoaded && !this.#loader.isLoading) this.#loadSoon();
-    else this.#onLanguage();
+    else {
+      this.#onLanguage();
+      loadedForm?.warn(this, this.#order);
+    }
   }
 
   disconnectedCallback(): void {
@@ -208,7 +214,8 @@ export class PersonalizationOptions extends FormControl {
     // Text that another variant was given is now also of this one.
     if (!this.#order.isUntouched && this.sku !== "") this.#drafts.save(this.#order.state);
     this.#show();
-    options?.form?.warn(this, this.#order);
+    loadedForm = options?.form ?? loadedForm;
+    loadedForm?.warn(this, this.#order);
     if (focused) this.#display.refocus();
   }
 

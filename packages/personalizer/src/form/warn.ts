@@ -6,7 +6,8 @@ let last: readonly [element: PersonalizationOptions, order: Order, sku: string] 
 
 /** Tells the developer of a page, once, how the page loses what shoppers enter. */
 export function warn(element: PersonalizationOptions, order: Order): void {
-  if (element.form === null) give("is in no form, so nothing is ordered. Put it into one, or name its ID in `form`.");
+  if (element.form === null && order.styles.length > 0)
+    give("is in no form, so nothing is ordered. Put it into one, or name its ID in `form`.");
   const { id, sku } = element;
   const [before, entered, ofSku] = last ?? [];
   const isLost = !before?.isConnected && entered?.isUntouched === false && order.isUntouched;
