@@ -6,7 +6,6 @@ export const baseLabels = {
   failed: "The personalization options could not be loaded.",
   retry: "Try again",
   lost: "Your order no longer includes this personalization: {text}",
-  again: "Nothing was added yet. Add again to order without it.",
 };
 
 /** Those of the form. */
@@ -28,6 +27,7 @@ export const formLabels = {
   remove: "Please remove what cannot be made: {text}",
   space: "a space",
   invisible: "an invisible character",
+  again: "Nothing was added yet. Add again to order without it.",
   missing: "The cart lacks this personalization: {text}",
 };
 

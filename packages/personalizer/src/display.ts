@@ -83,9 +83,7 @@ export class Display {
     // until the page shows the element would make an order impossible.
     if (target?.checkVisibility?.({ visibilityProperty: true }) !== false) return;
     const [problem] = this.#order.listProblems();
-    const isNotice = isLoss || !problem;
-    const { labels } = this.#order;
-    alert(isNotice ? this.#message.textContent : `${problem.field?.label ?? labels.title}: ${problem.message}`);
+    alert(isLoss || !problem ? this.#message.textContent : problem.explanation);
   }
 
   /** In the middle of the screen, because pages may have bars at its edges. */

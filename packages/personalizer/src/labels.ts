@@ -11,7 +11,7 @@ export interface Labels extends Readonly<Record<LabelName, string>> {
 }
 
 const labelNames = [
-  ..."title none style line optional select nothing counter summary pick fill choose shorten lengthen remove space invisible missing".split(
+  ..."title none style line optional select nothing counter summary pick fill choose shorten lengthen remove space invisible again missing".split(
     " ",
   ),
   ...Object.keys(baseLabels),

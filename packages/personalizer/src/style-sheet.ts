@@ -15,7 +15,6 @@ border:1px solid var(--_border);border-radius:var(--_radius)}
 padding:.45rem .9rem;cursor:pointer}
 @keyframes wait{to{min-block-size:3rem;background:var(--_border)}}
 [part~=loading]{animation:wait 0s .5s both}
-:disabled{cursor:not-allowed}
 :focus-visible,[part~=notice]:focus{outline:2px solid var(--_focus);outline-offset:2px}
 `;
 

@@ -18,6 +18,8 @@ const flags = {
 export interface Problem {
   readonly flag: keyof ValidityStateFlags;
   readonly message: string;
+  /** With the line: for a dialog, which is next to none. */
+  readonly explanation: string;
   /** Whether the shopper sees it while typing; others only after an attempt to submit. */
   readonly isImmediate: boolean;
   /** Undefined if no style is chosen. */
@@ -36,7 +38,8 @@ export function listProblems(
   const create = (reason: keyof typeof flags, index = -1, field?: Field, text?: string): Problem[] => {
     const isImmediate = reason === "shorten" || reason === "remove";
     const message = fillIn(labels[reason], { limit: field?.limit, text });
-    return [{ flag: flags[reason], message, isImmediate, field, index }];
+    const explanation = `${field?.label ?? labels.title}: ${message}`;
+    return [{ flag: flags[reason], message, explanation, isImmediate, field, index }];
   };
   const style = findStyle(selection, styles);
   if (style === undefined) return required && styles.length > 0 ? create("pick") : [];

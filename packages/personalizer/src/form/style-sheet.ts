@@ -49,7 +49,7 @@ dt,dd{overflow-wrap:anywhere}
 dd{white-space:pre-wrap}
 [dir]:not(input){text-align:-webkit-match-parent;text-align:match-parent}
 :host(:disabled) [part~=form]{opacity:.55}
-:host(:disabled) label{cursor:not-allowed}
+:host(:disabled) label,:disabled{cursor:not-allowed}
 [part~=style]:has(:focus-visible),[part~=choice]:has(:focus-visible){outline:2px solid var(--_focus);outline-offset:2px}
 @supports selector(:has(a)){[part~=radio]:focus-visible{outline:none}}
 @media (forced-colors:active){
