@@ -1,6 +1,4 @@
-// Two lists, because each script contains only the one that it uses.
-
-/** The element's own texts in English that are needed before the form. `{…}` is a placeholder. */
+/** The element's own texts in English that the first script needs. `{…}` is a placeholder. */
 export const baseLabels = {
   loading: "The personalization options are still loading.",
   failed: "The personalization options could not be loaded.",
@@ -8,7 +6,7 @@ export const baseLabels = {
   lost: "Your order no longer includes this personalization: {text}",
 };
 
-/** Those of the form. */
+/** Those that only the second script has. */
 export const formLabels = {
   title: "Personalization",
   none: "No personalization",

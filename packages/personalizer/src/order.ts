@@ -16,7 +16,6 @@ export interface PersonalizationValue {
   readonly lines: readonly { readonly label: string; readonly value: string }[];
 }
 
-/** The longest time between the two clicks, for shoppers who click slowly. */
 const doubleClickMs = 1000;
 
 /** The options of a SKU and the shopper's input, which together decide what is ordered. */
