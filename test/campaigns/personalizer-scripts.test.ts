@@ -1,7 +1,15 @@
 import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
-import { createOptions, openShop, options, productForm, properties, untilEvent } from "../support/product-page.ts";
+import {
+  createOptions,
+  openShop,
+  options,
+  passSecond,
+  productForm,
+  properties,
+  untilEvent,
+} from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 const browser = await startBrowser();
@@ -62,6 +70,7 @@ test("text that is restored on a page without the form's script is named, and bl
   await add(page);
   expect(shop.cart.length).toBe(before);
   expect(await page.getByRole("alert").evaluate((node) => node.matches(":focus"))).toBe(true);
+  await page.evaluate(passSecond);
   await add(page);
   await page.waitForURL("**/cart/add");
   expect(properties(shop.cart.pop())).toEqual([]);
