@@ -144,7 +144,7 @@ export async function findRunUnderWay(
  * Condition: whether a job has a run in progress.
  * @param brand expression for the brand
  */
-export const isUnderWay = ({ sql, engine }: Queryable, job: string, brand: string) => sql`EXISTS (
+export const hasRunUnderWay = ({ sql, engine }: Queryable, job: string, brand: string) => sql`EXISTS (
   SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = ${sql.unsafe(brand)} AND run.finished_at IS NULL
     AND run.lease_until >= ${sql.unsafe(engine.now)})`;
 

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { dropGenerationTables } from "../database/generation-tables.ts";
-import { isUnderWay } from "../jobs/runs.ts";
+import { hasRunUnderWay } from "../jobs/runs.ts";
 import { removeCurrent } from "./generation-current.ts";
 import { removePresentations } from "./presentation/store.ts";
 
@@ -12,7 +12,7 @@ import { removePresentations } from "./presentation/store.ts";
 export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
   const isLeft = (queryable: Queryable) =>
     ownBrand === undefined
-      ? queryable.sql`state = 'loading' AND NOT ${isUnderWay(queryable, job, "generation.brand")}`
+      ? queryable.sql`state = 'loading' AND NOT ${hasRunUnderWay(queryable, job, "generation.brand")}`
       : queryable.sql`state = 'loading' AND brand = ${ownBrand}`;
   // Without a transaction, which would wait for an import in progress.
   const left = await database.sql<{ brand: string }[]>`
