@@ -7,7 +7,7 @@ import { type SyncContext, syncProducts } from "./sync.ts";
 
 /**
  * Finds the products that differ from the stored ones: in content, not only in their time.
- * @returns apart from the others, the ids of those that have fewer images than before, or no variants
+ * @returns apart from the others, the ids of those that have fewer images than before
  */
 export async function findChanged(
   database: Database,
@@ -27,17 +27,13 @@ export async function findChanged(
   );
   const isLosing = ({ id, document }: StoredProduct) => {
     const before = stored.get(`${id}`);
-    const [read, known] = [countParts(document), before === undefined ? undefined : countParts(before)];
-    return read.variants === 0 || (known !== undefined && read.images < known.images);
+    return before !== undefined && countImages(document) < countImages(before);
   };
   const losing = new Set(differing.filter(isLosing));
   return { changed: differing.filter((product) => !losing.has(product)), losing: [...losing].map(({ id }) => id) };
 }
 
-function countParts(document: string) {
-  const { images, variants } = parseJson(document) as Product;
-  return { images: images.length, variants: variants.length };
-}
+const countImages = (document: string) => (parseJson(document) as Pick<Product, "images">).images.length;
 
 /**
  * Reads the products that lose images once more and stores them, unless there are too many.

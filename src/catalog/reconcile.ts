@@ -125,9 +125,9 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   await checkReceived(received.size, context);
   const missing = await findMissing(received, context);
   const startedMs = performance.now();
-  const losing = await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
+  const { losing, incomplete } = await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissing(missing, context);
-  const unsynced = await syncProducts(await findUnsynced(database, changing), context);
+  const unsynced = await syncProducts([...(await findUnsynced(database, changing)), ...incomplete], context);
   const failed = unsynced + (await syncLosing(losing, context));
   if (failed > 0) {
     throw new ServiceError(
@@ -224,14 +224,15 @@ async function removeMissing(
 
 /**
  * Products that are not settled or still changing are skipped here and read one by one afterward.
- * @returns products that would lose images, which are skipped, too
+ * @returns products that would lose images, and those without variants, of which the result has only a
+ *   part: both are skipped, too
  */
 async function writeChanged(
   snapshot: CatalogSnapshot,
   changing: ReadonlySet<bigint>,
   { database, reporter, signal, reading }: ReconcileContext,
-): Promise<bigint[]> {
-  const losing: bigint[] = [];
+): Promise<{ losing: bigint[]; incomplete: bigint[] }> {
+  const [losing, incomplete]: [bigint[], bigint[]] = [[], []];
   for await (const products of snapshot.readProducts()) {
     signal.throwIfAborted();
     const stored: StoredProduct[] = [];
@@ -241,12 +242,15 @@ async function writeChanged(
         continue;
       }
       const { product, updatedAt, isSettled } = read;
-      if (isSettled && !changing.has(BigInt(product.id))) stored.push(toStoredProduct(product, updatedAt));
+      const id = BigInt(product.id);
+      if (!isSettled || changing.has(id)) continue;
+      if (product.variants.length === 0) incomplete.push(id);
+      else stored.push(toStoredProduct(product, updatedAt));
     }
     const { changed, losing: found } = await findChanged(database, stored);
     losing.push(...found);
     const ended: Reading = { ...reading, endedMs: performance.now() };
     reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
   }
-  return losing;
+  return { losing, incomplete };
 }
