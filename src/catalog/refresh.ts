@@ -53,9 +53,8 @@ export async function refreshProduct(
   context: RefreshContext,
 ): Promise<Refreshed> {
   const { database, platform, checkShop } = context;
-  const beganMs = performance.now();
   try {
-    const { shopId, found, isPaged, readAtMs } = await platform.readProduct(id, options);
+    const { shopId, found, isPaged, beganMs, readAtMs } = await platform.readProduct(id, options);
     await checkShop(shopId);
     const reading: Reading = { way, beganMs, endedMs: performance.now(), platformMs: readAtMs };
     if (found === undefined) return await remove(id, reading, context);

@@ -172,6 +172,8 @@ export interface ProductReading {
   readonly shopId: string;
   /** When the first request was sent, by the platform's clock: milliseconds since 1970. */
   readonly readAtMs: number;
+  /** When the attempt that succeeded began, as `performance.now()`. */
+  readonly beganMs: number;
   /** Whether it took several responses, which may show different states. */
   readonly isPaged: boolean;
   /** Undefined when the shop has no such product. */

@@ -90,9 +90,15 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
       }
     },
     async readProduct(id, { signal }) {
-      const readAtMs = Date.now();
+      const [readAtMs, beganMs] = [Date.now(), performance.now()];
       const products = await readAll(signal);
-      return { shopId, readAtMs, isPaged: false, found: products.find(({ product }) => BigInt(product.id) === id) };
+      return {
+        shopId,
+        readAtMs,
+        beganMs,
+        isPaged: false,
+        found: products.find(({ product }) => BigInt(product.id) === id),
+      };
     },
     async findProductId(handle, { signal }) {
       const found = (await readAll(signal)).find(({ product }) => product.handle === handle);

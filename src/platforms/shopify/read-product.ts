@@ -97,6 +97,7 @@ export async function readProduct(request: SendRequest, id: bigint, options: Req
 }
 
 async function readOnce(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
+  const beganMs = performance.now();
   let sent: SentRequest[] = [];
   const gid = `gid://shopify/Product/${id}`;
   const readDocument = async (sizes: typeof firstSizes) => {
@@ -119,7 +120,8 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   }
   const { shop, product } = read;
   const startedAtMs = () => Math.min(...sent.map(({ sentAtMs }) => sentAtMs));
-  if (product === null) return { shopId: shop.id, readAtMs: startedAtMs(), isPaged: false, found: undefined };
+  const reading = () => ({ shopId: shop.id, readAtMs: startedAtMs(), beganMs, isPaged: sent.length > 1 });
+  if (product === null) return { ...reading(), found: undefined };
   let { complete } = read;
   if (complete === undefined) {
     const waitMs = Date.parse(product.updatedAt) + settleMs - startedAtMs();
@@ -133,7 +135,7 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs()), documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs() >= Date.parse(product.updatedAt) + settleMs;
-  return { shopId: shop.id, readAtMs: startedAtMs(), isPaged: sent.length > 1, found: { ...found, isSettled } };
+  return { ...reading(), found: { ...found, isSettled } };
 }
 
 /** Only an explicit null means that there is no such product. */

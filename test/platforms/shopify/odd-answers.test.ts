@@ -3,6 +3,7 @@ import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.t
 import { PlatformError, UnusableProductError } from "../../../src/platforms/platform.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { readPages } from "../../../src/platforms/shopify/read-page.ts";
+import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { connect, failureOf, live, readFound } from "../../support/shopify.ts";
 
@@ -201,7 +202,10 @@ test("pages of two states with the same updatedAt are not mixed, though one lags
       isFirst ? { ...data, product: { ...(data.product as Json), title: "Before" } } : data,
     )(operation, variables, { ...options, onResponse })) as never;
   };
-  const found = await readFound(lagging, BigInt(id), { ...live(), priority: "push" });
+  const askedAtMs = performance.now();
+  const { found, beganMs, isPaged } = await readProduct(lagging, BigInt(id), { ...live(), priority: "push" });
+  // After the pause, so that it counts as later than a delivery during it.
+  expect({ isPaged, isLater: beganMs - askedAtMs > 900 }).toEqual({ isPaged: true, isLater: true });
   const both = ["ProductById", "ProductById"];
   expect(asked).toEqual([...both, ...both, "ProductMetafieldsPage"]);
   expect(found?.product.title).not.toBe("Before");
