@@ -12,6 +12,7 @@ import {
   enginesOf,
   main,
   pds,
+  root,
   serve,
   temporaryFolder,
   writeFiles,
@@ -55,6 +56,12 @@ describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
   ])("pds history %j", async (options, numbers) => {
     const { histories } = await jsonOf(["history", ...options], environment);
     expect(histories.map(({ run }: { run: number }) => run)).toEqual(numbers);
+  });
+
+  test("pds history counts an age by the clock that dates the runs, not by this machine's", async () => {
+    const BUN_OPTIONS = `--preload=${join(root, "test/support/clock.ts")}`;
+    const shifted = { ...environment, BUN_OPTIONS, TEST_CLOCK_SHIFT_MS: "7200000" };
+    expect((await jsonOf(["history", "--since", "1h"], shifted)).histories).toHaveLength(4);
   });
 
   test("pds logs prints a run with its report, and why it failed", async () => {
