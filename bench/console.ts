@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { SQL } from "bun";
-import type { Product } from "../src/model/product.ts";
+import type { Product } from "../src/contract/product.ts";
 import { skuOf, writeFeed } from "./support/feed.ts";
 import { withPostgres } from "./support/postgres.ts";
 import { print, seconds } from "./support/print.ts";

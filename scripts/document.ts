@@ -1,9 +1,12 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { personalizationOptions, planOptions, presentationOptions } from "../src/config/jobs.ts";
-import { purgeOptions } from "../src/config/purge.ts";
+import type { z } from "zod";
+import { purgeShapes } from "../src/cdn/options.ts";
 import { environmentName, settingNames, settings } from "../src/config/settings.ts";
+import { planShape } from "../src/jobs/options.ts";
+import { personalizationShape } from "../src/personalization/options.ts";
+import { presentationShape } from "../src/personalization/presentation/options.ts";
 import { rawRequests } from "../test/support/raw-requests.ts";
 
 // Generates parts of the documentation; with --check it only reports whether they are up to date.
@@ -23,21 +26,33 @@ function describeSettings(): string {
   return toTable(["setting", "default", "meaning"], rows);
 }
 
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/** The cells of an option: its name, its default, and its meaning. */
+function describeOption([name, schema]: readonly [string, z.ZodType]): [string, string, string] {
+  const { defaultValue } = schema.def as { defaultValue?: unknown };
+  return [code(name), code(defaultValue === undefined ? "" : JSON.stringify(defaultValue)), schema.description ?? ""];
+}
+
 function describePurge(): string {
-  const rows = purgeOptions().map(({ name, cdns, default: value, sentence }) => [
-    code(name),
-    cdns.map(code).join(", "),
-    code(value),
-    sentence,
-  ]);
+  const found = Object.entries(purgeShapes).flatMap(([cdn, shape]) =>
+    Object.entries(shape as Shape).map((option) => ({ cdn: code(cdn), cells: describeOption(option) })),
+  );
+  // An option of several CDNs has one row, unless its meaning differs.
+  const groups = Map.groupBy(found, ({ cells: [name, , sentence] }) => `${name} ${sentence}`);
+  const rows = [...groups.values()].map((group) => {
+    const [
+      {
+        cells: [name, value, sentence],
+      },
+    ] = group as [(typeof found)[number]];
+    return [name, group.map(({ cdn }) => cdn).join(", "), value, sentence];
+  });
   return toTable(["option", "CDN", "default", "meaning"], rows);
 }
 
-const describeOptions = (options: ReturnType<typeof planOptions>) =>
-  toTable(
-    ["option", "default", "meaning"],
-    options.map((option) => [code(option.name), code(option.default), option.sentence]),
-  );
+const describeOptions = (shape: Shape) =>
+  toTable(["option", "default", "meaning"], Object.entries(shape).map(describeOption));
 
 async function printHelp(...command: string[]): Promise<string> {
   const child = Bun.spawn([...program, ...command, "--help"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
@@ -213,9 +228,9 @@ const parts = [
   { file: "docs/decisions/README.md", name: "decisions", text: describeDecisions },
   { file: "docs/reference/settings.md", name: "settings", text: describeSettings },
   { file: "docs/reference/settings.md", name: "purge", text: async () => describePurge() },
-  { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planOptions()) },
-  { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationOptions()) },
-  { file: "docs/reference/jobs.md", name: "presentation", text: () => describeOptions(presentationOptions()) },
+  { file: "docs/reference/jobs.md", name: "plan", text: () => describeOptions(planShape) },
+  { file: "docs/reference/jobs.md", name: "personalization", text: () => describeOptions(personalizationShape) },
+  { file: "docs/reference/jobs.md", name: "presentation", text: () => describeOptions(presentationShape) },
   { file: "docs/reference/commands.md", name: "commands", text: describeCommands },
   { file: "docs/reference/malformed-requests.md", name: "raw requests", text: async () => describeRawRequests() },
   { file: "docs/reference/metrics.md", name: "metrics", text: describeMetrics },

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { $, YAML } from "bun";
 import packageJson from "../package.json" with { type: "json" };
+import { sha256 } from "../src/base/hash.ts";
 import { readConfig } from "../src/config/index.ts";
 import { listSettingsWithoutEffect } from "../src/config/without-effect.ts";
-import { sha256 } from "../src/model/operator.ts";
 import { copyComposeFiles } from "./support/compose.ts";
 import { root, temporaryFolder, writeFiles } from "./support/pds.ts";
 

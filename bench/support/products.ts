@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { Product, Variant } from "../../src/model/product.ts";
+import type { Product, Variant } from "../../src/contract/product.ts";
 
 const sample = new URL("../../sample/products.ndjson", import.meta.url);
 /** Bytes per document, typical for a store with a dozen variants per product. */

@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../base/maybe-promise.ts";
-import type { CachePolicy } from "../model/cache-policy.ts";
+import type { CachePolicy } from "./policy.ts";
 import type { ResponseBody } from "./response.ts";
 
 /** The result of loading a key. */

@@ -1,6 +1,11 @@
-import type { PurgeTags } from "../model/cdn.ts";
 import { EncodedBody } from "./encoded-body.ts";
 import { type Effort, type Encoding, minCompressibleBytes } from "./encoding.ts";
+
+/** The field with the tags by which a CDN purges a response. */
+export interface PurgeTags {
+  readonly field: string;
+  readonly value: string;
+}
 
 /** HTTP header fields by name. */
 export type HeaderFields = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { parseJson } from "../base/json.ts";
+import type { Product } from "../contract/product.ts";
 import type { Database } from "../database/database.ts";
-import type { Product } from "../model/product.ts";
 import { checkLostImages } from "./guards.ts";
 import { countProducts, listDocuments, listProductStates, type StoredProduct } from "./product.ts";
 import { type SyncContext, syncProducts } from "./sync.ts";

@@ -1,23 +1,22 @@
 import { ServiceError } from "../base/errors.ts";
 import { wasOrWere } from "../base/format.ts";
-import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
+import { countRejected, excerpt, formatNames } from "../jobs/import-report.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { countRejected, excerpt, formatNames } from "../model/import-report.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
 import { forgetKnownIds } from "./known-ids.ts";
 import { listProductIds, type StoredProduct, toStoredProduct } from "./product.ts";
 import { readProducts } from "./product-files.ts";
 import { replaceProducts } from "./product-replacement.ts";
 import { stageBatches } from "./staged-batches.ts";
-import { hiddenNotes } from "./visibility.ts";
+import { hiddenNotes, type Visibility } from "./visibility.ts";
 
 const batchSize = 100;
 
 export interface CatalogImportOptions {
-  readonly visible: Config["visible"];
+  readonly visible: Visibility;
   /** Maximum size of each file when decompressed; 0 for no limit. */
-  readonly maxFileMegabytes: Config["maxFileMegabytes"];
+  readonly maxFileMegabytes: number;
   /**
    * Share of the stored products, from 0 to 1, that may be removed; the import fails and changes
    * nothing beyond it.

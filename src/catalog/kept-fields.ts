@@ -1,7 +1,8 @@
 import { parseJson } from "../base/json.ts";
+import type { Image, Product } from "../contract/product.ts";
+import { addressOf, type Id } from "../contract/product-values.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Reporter } from "../jobs/work.ts";
-import { addressOf, type Id, type Image, type Product } from "../model/product.ts";
 import type {
   CatalogPage,
   KeptFields,

@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { parseJson } from "../base/json.ts";
+import type { Product } from "../contract/product.ts";
 import { checkFile, readText, throwChanged } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
-import type { RejectedRow } from "../model/import-report.ts";
-import type { Product } from "../model/product.ts";
-import { parseProduct } from "../model/product-document.ts";
+import type { RejectedRow } from "../jobs/import-report.ts";
+import { parseProduct } from "./product-document.ts";
 
 /** A product of a file, the reasons why it was rejected, or names of a wrapper that hold none. */
 export type ProductDocument =

@@ -1,6 +1,7 @@
 import { toJson } from "../base/json.ts";
+import type { Product } from "../contract/product.ts";
 import type { Queryable } from "../database/database.ts";
-import { lagMs, type Product, visibleFromOf } from "../model/product.ts";
+import { lagMs } from "../platforms/platform.ts";
 import { toWords } from "./search.ts";
 
 /** A product as it is served. */
@@ -313,4 +314,13 @@ export function toRows(products: readonly StoredProduct[]) {
     words,
     visible_from: visibleFrom,
   }));
+}
+
+/**
+ * When a product becomes visible to shoppers: at its publication if it is active or unlisted.
+ * @returns ISO 8601 in UTC with milliseconds; null for never
+ */
+function visibleFromOf({ status, published_at }: Pick<Product, "status" | "published_at">): string | null {
+  const isPublic = status === "active" || status === "unlisted";
+  return isPublic && published_at !== null ? new Date(published_at).toISOString() : null;
 }

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
 import { pluralize } from "../base/format.ts";
 import type { Log } from "../base/log.ts";
-import type { Config } from "../config/index.ts";
+import { type Id, toId } from "../contract/product-values.ts";
 import { saveCursor } from "../database/cursor.ts";
 import { readNow } from "../database/database.ts";
 import type { Work } from "../jobs/work.ts";
-import { type Id, lagMs, toId } from "../model/product.ts";
 import {
   BulkReadError,
   type CatalogSnapshot,
   type ListedProduct,
+  lagMs,
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
@@ -41,7 +41,7 @@ import {
   type SyncContext,
   syncProducts,
 } from "./sync.ts";
-import { hiddenNotes } from "./visibility.ts";
+import { hiddenNotes, type Visibility } from "./visibility.ts";
 
 export interface ReconcileOptions {
   /**
@@ -49,7 +49,7 @@ export interface ReconcileOptions {
    * nothing beyond it.
    */
   readonly maxRemovedShare: number;
-  readonly visible: Config["visible"];
+  readonly visible: Visibility;
 }
 
 type ReconcileContext = SyncContext & {

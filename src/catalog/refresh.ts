@@ -1,6 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { lagMs } from "../model/product.ts";
-import { ChangingProductError, type Platform, type ReadOptions } from "../platforms/platform.ts";
+import { ChangingProductError, lagMs, type Platform, type ReadOptions } from "../platforms/platform.ts";
 import {
   findProductState,
   markProductStale,

@@ -1,6 +1,6 @@
+import type { Product } from "../contract/product.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { Value } from "../database/engines/engine.ts";
-import type { Product } from "../model/product.ts";
 
 /** Longer words are cut. Nobody types more of one. */
 const maxWordLength = 60;

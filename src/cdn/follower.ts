@@ -3,7 +3,6 @@ import type { Log } from "../base/log.ts";
 import type { Fetch } from "../base/outgoing.ts";
 import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
-import { gatherMs } from "../model/cdn.ts";
 import { giveBack, hasTokens } from "./budget.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait, record } from "./failure.ts";
@@ -13,6 +12,12 @@ import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState 
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
+
+/**
+ * How long a change waits for its first purge. By then every replica that is not held up has noticed
+ * it, so that the CDN doesn't fetch the old response again right after the purge.
+ */
+const gatherMs = 250;
 
 /** Between two polls for changes to purge. */
 const pollMs = 100;

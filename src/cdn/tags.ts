@@ -1,5 +1,5 @@
 import type { Change } from "../database/change.ts";
-import { fingerprintTag, keyTag } from "../model/cdn.ts";
+import { fingerprintTag, keyTag } from "./headers.ts";
 import type { PurgeTarget } from "./target.ts";
 
 /** All responses of these kinds have these tags. */

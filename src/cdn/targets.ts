@@ -1,5 +1,5 @@
 import { hideCredentials } from "../base/credentials.ts";
-import type { PurgeOptions, PurgeOptionsOf } from "../config/purge.ts";
+import type { PurgeOptions, PurgeOptionsOf } from "./options.ts";
 import type { PurgeBudget, PurgeTarget } from "./target.ts";
 
 /** The caches that the settings say to purge. */

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, linkSync, lstatSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ServiceError } from "../base/errors.ts";
-import { isUrl } from "../config/values.ts";
+import { isUrl } from "../base/url.ts";
 import { lowerPriority, type Values, withStore } from "./common.ts";
 import { print, printJson } from "./output.ts";
 

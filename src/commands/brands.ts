@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
 import { pluralize } from "../base/format.ts";
-import { jobsOfBrands } from "../config/jobs.ts";
 import { listGenerations } from "../personalization/generation.ts";
+import { jobsOfBrands } from "../personalization/options.ts";
 import { removePersonalization } from "../personalization/remove.ts";
 import { type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson, printTable } from "./output.ts";

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
 import { abandonRuns } from "../jobs/claim.ts";
+import type { Run } from "../jobs/run.ts";
 import { cancelRun } from "../jobs/run-cancellation.ts";
 import { findRun } from "../jobs/runs.ts";
-import type { Run } from "../model/job.ts";
 import { describeOperator, onSignal, parseRunId, type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 

@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatDuration } from "../base/format.ts";
 import { readNow } from "../database/database.ts";
-import { type FinishedRunFilter, listRuns } from "../jobs/runs.ts";
-import { historyLimit, parseOrder, toHistories } from "../model/history.ts";
-import { outcomes, type Run } from "../model/job.ts";
+import { outcomes, type Run } from "../jobs/run.ts";
+import { type FinishedRunFilter, historyLimit, listRuns } from "../jobs/runs.ts";
+import { parseOrder, toHistories } from "../operations/histories.ts";
 import { type Values, withStore } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
 

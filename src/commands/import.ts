@@ -1,8 +1,8 @@
 import { ServiceError } from "../base/errors.ts";
+import { isUrl } from "../base/url.ts";
 import type { Config } from "../config/index.ts";
 import { maxImportRemovedShareOf } from "../config/jobs.ts";
 import { manualImportOptions, manualPresentationOptions } from "../config/manual-options.ts";
-import { isUrl } from "../config/values.ts";
 import { catalogImportJob, personalizationImportJob, presentationImportJob } from "../service/jobs.ts";
 import { findPath, type Values } from "./common.ts";
 import { importNow } from "./run.ts";

@@ -3,7 +3,7 @@ import { ServiceError } from "../base/errors.ts";
 import { isTerminal } from "../base/terminal.ts";
 import type { Setting } from "../config/setting.ts";
 import { environmentName, settingNames, settings } from "../config/settings.ts";
-import { findSourceProblem } from "../config/values.ts";
+import { findSourceProblem } from "../feed/address.ts";
 import type { Values } from "./common.ts";
 import { printMessage } from "./output.ts";
 

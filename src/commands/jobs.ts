@@ -1,7 +1,7 @@
 import { durationInWords } from "../base/format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
+import type { JobStatus } from "../jobs/run.ts";
 import { listJobStatus } from "../jobs/status.ts";
-import type { JobStatus } from "../model/job.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { openLog, type Values, withStore } from "./common.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
+import type { Run } from "../jobs/run.ts";
 import { findReport, findRun } from "../jobs/runs.ts";
-import type { Run } from "../model/job.ts";
 import { parseRunId, type Values, withStore } from "./common.ts";
 import { print, printSafeJson } from "./output.ts";
 import { describeContent, describeProblems } from "./report.ts";

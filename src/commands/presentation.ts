@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { formatRejectedRow, type Occurrences } from "../model/import-report.ts";
-import type { PresentationEntry } from "../model/presentation.ts";
+import { formatRejectedRow, type Occurrences } from "../jobs/import-report.ts";
 import { checkPresentation } from "../personalization/presentation/check.ts";
 import { findCurrentGeneration } from "../personalization/presentation/codes.ts";
+import type { PresentationEntry } from "../personalization/presentation/entry.ts";
 import { readPresentation } from "../personalization/presentation/parse.ts";
 import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
 import { findCurrentPresentation, findEntries } from "../personalization/presentation/store.ts";

@@ -7,7 +7,7 @@ import {
   type PersonalizationReport,
   type PresentationReport,
   type Rejection,
-} from "../model/import-report.ts";
+} from "../jobs/import-report.ts";
 
 /** Describes the notes, rejected rows, and overridden checks of an import, one per line. */
 export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {

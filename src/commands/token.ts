@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ServiceError } from "../base/errors.ts";
-import { operatorName } from "../config/tokens.ts";
-import { roles, sha256, tokenPrefix } from "../model/operator.ts";
+import { sha256 } from "../base/hash.ts";
+import { operatorName, roles, tokenPrefix } from "../operators/tokens.ts";
 import type { Values } from "./common.ts";
 import { print, printJson } from "./output.ts";
 

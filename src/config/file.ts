@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
+import { findSizeProblem, findSyntaxProblem, type KeyPath, parseToml, TomlPositions } from "../base/toml.ts";
 import { invalidSetting } from "./problems.ts";
-import { findSizeProblem, findSyntaxProblem, type KeyPath, parseToml, TomlPositions } from "./toml.ts";
 
 /** A settings file. */
 export interface SettingsFile {

@@ -1,27 +1,24 @@
+import { sha256 } from "../base/hash.ts";
+import { describeIssue } from "../base/issues.ts";
 import { suggest } from "../base/suggest.ts";
-import { type OperatorToken, sha256 } from "../model/operator.ts";
+import type { KeyPath } from "../base/toml.ts";
+import { isLoopback } from "../base/url.ts";
+import type { PurgeOptions } from "../cdn/options.ts";
+import { noSchedule, type PlanOptions } from "../jobs/options.ts";
+import type { OperatorToken } from "../operators/tokens.ts";
+import { jobsOfBrands } from "../personalization/options.ts";
 import { readSettingsFile, type SettingsFile } from "./file.ts";
-import { describeIssue } from "./issues.ts";
-import {
-  innerKeys,
-  type JobName,
-  type JobOptions,
-  jobSchemas,
-  jobsOfBrands,
-  jobsSchema,
-  noSchedule,
-  type PlanOptions,
-} from "./jobs.ts";
+import { innerKeys, type JobName, type JobOptions, jobSchemas, jobsSchema } from "./jobs.ts";
 import { Problems } from "./problems.ts";
-import { type PurgeOptions, parsePurge } from "./purge.ts";
+import { parsePurge } from "./purge.ts";
 import { listOtherCredentials, readSecretFile, type SecretFile } from "./secret-files.ts";
 import type { Setting } from "./setting.ts";
 import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
 import { parseTokens } from "./tokens.ts";
-import type { KeyPath } from "./toml.ts";
-import { isLoopback, isServerUrl } from "./values.ts";
+import { isServerUrl } from "./values.ts";
 
-export type { PersonalizationOptions, PresentationOptions } from "./jobs.ts";
+export type { PersonalizationOptions } from "../personalization/options.ts";
+export type { PresentationOptions } from "../personalization/presentation/options.ts";
 
 type Source = "default" | "file" | "environment" | "secret file";
 

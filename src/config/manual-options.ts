@@ -1,13 +1,13 @@
 import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
+import { findSourceProblem } from "../feed/address.ts";
+import { type PersonalizationOptions, personalizationSchema } from "../personalization/options.ts";
 import {
-  type JobOptions,
-  type PersonalizationOptions,
+  findFileSourceProblem,
   type PresentationOptions,
-  personalizationSchema,
   presentationSchema,
-} from "./jobs.ts";
-import { findFileSourceProblem, findSourceProblem } from "./values.ts";
+} from "../personalization/presentation/options.ts";
+import type { JobOptions } from "./jobs.ts";
 
 interface Configured {
   readonly jobs: JobOptions;

@@ -1,5 +1,6 @@
-import { parseCachePolicy } from "../model/cache-policy.ts";
-import { type CdnName, cdns } from "../model/cdn.ts";
+import { parseCachePolicy } from "../cache/policy.ts";
+import { visibilities } from "../catalog/visibility.ts";
+import { type CdnName, cdns } from "../cdn/headers.ts";
 import { setting } from "./setting.ts";
 import { sourceSettings } from "./source-settings.ts";
 import {
@@ -157,7 +158,7 @@ export const settings = {
   }),
   visible: setting({
     default: "active",
-    parse: oneOf("active", "all"),
+    parse: oneOf(...visibilities),
     sentence:
       "Products to serve. `active`: only products that are active or unlisted, and published to `PUBLICATION`; the others return 404. `all`: drafts, archived, and unpublished products too.",
   }),

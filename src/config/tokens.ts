@@ -1,32 +1,9 @@
-import { z } from "zod";
+import { describeIssue } from "../base/issues.ts";
 import { suggest } from "../base/suggest.ts";
-import { adminOperator, type OperatorToken, roles, sha256 } from "../model/operator.ts";
+import type { KeyPath } from "../base/toml.ts";
+import { type OperatorToken, operatorName, tokenSchema } from "../operators/tokens.ts";
 import type { SettingsFile } from "./file.ts";
-import { describeIssue } from "./issues.ts";
 import type { Problems } from "./problems.ts";
-import type { KeyPath } from "./toml.ts";
-
-const tokenSchema = z.strictObject({
-  sha256: z
-    .string()
-    .regex(/^[\da-f]{64}$/, "expected the SHA-256 of a token, 64 hexadecimal digits, as pds token create prints it")
-    .refine(
-      (digest) => digest !== sha256(""),
-      "this is the SHA-256 of an empty text; create a token with pds token create",
-    ),
-  role: z.enum(roles),
-});
-
-/** Log lines, audit records, and pages show the name. */
-const validName = /^[\w.@+-]{1,50}$/;
-
-/** @throws Error that says which names are valid */
-export function operatorName(text: string): string {
-  if (validName.test(text) && text !== adminOperator) return text;
-  throw new Error(
-    `expected a name of 1 to 50 ASCII letters, digits, and characters of _.@+-, but not ${adminOperator}`,
-  );
-}
 
 /** @param value the table `admin` of the file */
 export function parseTokens(value: unknown, file: SettingsFile, problems: Problems): OperatorToken[] {
@@ -82,14 +59,3 @@ function parseToken(name: string, given: unknown, add: AddProblem): OperatorToke
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-interface TokenSettings {
-  readonly adminToken: string;
-  readonly tokens: readonly OperatorToken[];
-}
-
-/** Lists the tokens that the admin listener accepts; none if it needs none. */
-export function listTokens({ adminToken, tokens }: TokenSettings): readonly OperatorToken[] {
-  if (adminToken === "") return tokens;
-  return [{ name: adminOperator, role: "operate", sha256: sha256(adminToken) }, ...tokens];
-}

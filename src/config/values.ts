@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { toLocale } from "../model/locale.ts";
+import { toLocale } from "../base/locale.ts";
+import { isHttpUrl, isUrlOf } from "../base/url.ts";
+import { isBrand } from "../jobs/options.ts";
 
 /** Parsers for the text of a setting. Each throws an Error that says which values are valid. */
 
@@ -29,8 +31,7 @@ export const port = (text: string) =>
 
 export const domain = (text: string) => (/^[a-z\d.-]+$/i.test(text) ? text : expected("a domain name"));
 
-export const brand = (text: string) =>
-  text.trim() !== "" && /^\P{Cc}{1,100}$/u.test(text) ? text : expected("a name of 1 to 100 characters");
+export const brand = (text: string) => (isBrand(text) ? text : expected("a name of 1 to 100 characters"));
 
 export const locale = (text: string) => toLocale(text) ?? expected("a language tag such as en or pt-BR");
 
@@ -86,11 +87,7 @@ export function oneOf<Word extends string>(...words: readonly Word[]): (text: st
   return (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(", ")}`);
 }
 
-/** Characters that end a URL within a longer text. A password in a URL has them percent-encoded. */
-const urlTerminator = /[\s"<>`\\]/;
-
-export const isServerUrl = (text: string) =>
-  /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text);
+export const isServerUrl = (text: string) => isUrlOf(/^postgres(ql)?:\/\//, text);
 
 export function databaseUrl(text: string): string {
   // Each process would have an empty store of its own.
@@ -106,9 +103,7 @@ export const postgresUrl = (text: string) =>
   isServerUrl(text) ? text : expected("postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 
 export const httpUrl = (text: string) =>
-  text === "" || (/^https?:\/\//.test(text) && URL.canParse(text) && !urlTerminator.test(text))
-    ? text
-    : expected("an http:// or https:// URL");
+  text === "" || isHttpUrl(text) ? text : expected("an http:// or https:// URL");
 
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
@@ -120,31 +115,4 @@ export function networks(text: string): readonly string[] {
     .filter((part) => part !== "");
   const areValid = parts.every((part) => network.safeParse(part).success);
   return areValid ? parts : expected("IP addresses or networks such as 10.0.0.0/8, separated by commas");
-}
-
-export const isLoopback = (address: string) => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(address);
-
-/** Whether a source is a URL and not a folder. */
-export const isUrl = (text: string) => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
-
-/** Returns what is wrong with the source of a presentation, which is one file, or undefined if it is valid. */
-export function findFileSourceProblem(text: string): string | undefined {
-  const name = text.split("/").at(-1) ?? "";
-  const isKnown = /^.*\.toml(\.gz|\.zst)?$/i.test(name);
-  return (
-    findSourceProblem(text) ?? (isKnown ? undefined : "expected a file that ends in .toml, with or without .gz or .zst")
-  );
-}
-
-/** Returns what is wrong with the source of a feed, or undefined if it is valid. */
-export function findSourceProblem(text: string): string | undefined {
-  if (!isUrl(text)) return undefined;
-  if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
-  const { protocol, hostname, username, password, search, hash } = new URL(text);
-  if (hostname === "") return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";
-  if (username !== "" || password !== "" || search !== "" || hash !== "") {
-    return "expected a URL without user, password, query or fragment; set FEED_AUTHORIZATION for a secret";
-  }
-  if (protocol === "https:" || protocol === "s3:" || (protocol === "http:" && isLoopback(hostname))) return undefined;
-  return "expected https:// or s3:// (http:// is only valid for this machine)";
 }

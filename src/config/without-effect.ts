@@ -1,5 +1,5 @@
+import { jobsOfBrands } from "../personalization/options.ts";
 import type { Config } from "./index.ts";
-import { jobsOfBrands } from "./jobs.ts";
 import { environmentName, fileKey, type SettingName } from "./settings.ts";
 import { isServerUrl } from "./values.ts";
 

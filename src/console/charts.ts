@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
+import { countsHeld } from "../jobs/run.ts";
 import { listCounts, type RunKind } from "../jobs/run-list.ts";
 import { findLastSuccess } from "../jobs/runs.ts";
-import { countsHeld } from "../model/job.ts";
 import type { Series } from "./components/chart.tsx";
 
 export const runsPerSeries = 30;

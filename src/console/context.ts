@@ -1,11 +1,12 @@
 import type { Child } from "hono/jsx";
 import type { PushState } from "../catalog/push/state.ts";
 import type { PurgeStatus } from "../cdn/position.ts";
+import type { Personalization } from "../contract/personalization.ts";
 import type { Database } from "../database/database.ts";
 import type { AllowedOrigins, PageRequest } from "../http/page.ts";
-import type { Confirmation } from "../model/action.ts";
-import type { JobHealth } from "../model/job.ts";
-import type { GenerationDifference, Personalization } from "../model/personalization.ts";
+import type { JobHealth } from "../jobs/run.ts";
+import type { Confirmation } from "../operators/actions/confirmation.ts";
+import type { GenerationDifference } from "../personalization/comparison.ts";
 import type { Generation } from "../personalization/generation.ts";
 import type { TableFile } from "./csv.ts";
 import type { SharedReads } from "./shared-reads.ts";

@@ -1,7 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import packageJson from "../../package.json" with { type: "json" };
-import { demoOperator, type Viewer } from "../model/operator.ts";
+import type { Viewer } from "../http/page.ts";
+import { demoOperator } from "../operators/tokens.ts";
 import { FormToken } from "./components/form-token.tsx";
 import { pages } from "./pages/index.ts";
 

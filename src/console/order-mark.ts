@@ -1,5 +1,5 @@
+import type { Personalization } from "../contract/personalization.ts";
 import type { Database } from "../database/database.ts";
-import type { Personalization } from "../model/personalization.ts";
 import type { Generation } from "../personalization/generation.ts";
 import type { Answer, ConsoleContext } from "./context.ts";
 

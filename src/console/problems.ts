@@ -1,5 +1,5 @@
 import { durationInWords, pluralize, relativeTime, truncate, utcTime } from "../base/format.ts";
-import { countedTimes, type JobHealth } from "../model/job.ts";
+import { countedTimes, type JobHealth } from "../jobs/run.ts";
 import { urlWithQuery } from "./urls.ts";
 
 /** A problem that an operator should look at. */

@@ -1,7 +1,7 @@
 import { parseJson } from "../base/json.ts";
 import { foldWords, searchProducts } from "../catalog/search.ts";
+import type { Product } from "../contract/product.ts";
 import type { Database } from "../database/database.ts";
-import type { Product } from "../model/product.ts";
 import type { Generation } from "../personalization/generation.ts";
 import { listKnownSkus } from "../personalization/store.ts";
 

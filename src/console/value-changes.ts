@@ -1,5 +1,5 @@
 import type { PageRequest } from "../http/page.ts";
-import { type ListName, lists, maxSkuLength } from "../model/personalization.ts";
+import { type ListName, lists, maxSkuLength } from "../personalization/lists.ts";
 import { listRows } from "../personalization/store.ts";
 import type { ConsoleContext } from "./context.ts";
 

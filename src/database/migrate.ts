@@ -1,4 +1,4 @@
-import { sha256 } from "../model/operator.ts";
+import { sha256 } from "../base/hash.ts";
 import type { Database } from "./database.ts";
 import type { Engine, Read } from "./engines/engine.ts";
 import { engines } from "./engines/index.ts";

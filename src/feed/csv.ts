@@ -1,5 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
-import { type Delimiter, delimiters } from "../model/feed-format.ts";
+import { type Delimiter, delimiters } from "./format.ts";
 
 /** In UTF-16 units. Limits memory if a closing quote is missing or the file is not CSV. */
 export const maxRecordLength = 1024 * 1024;

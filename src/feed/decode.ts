@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../base/errors.ts";
-import { compressionSignatures, type Encoding } from "../model/feed-format.ts";
+import { compressionSignatures, type Encoding } from "./format.ts";
 
 const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],

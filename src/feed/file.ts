@@ -4,8 +4,8 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ServiceError } from "../base/errors.ts";
 import { limitSize } from "../base/size.ts";
-import { type Compression, compressionExtensions, compressionSignatures, type Encoding } from "../model/feed-format.ts";
 import { TextDecoding } from "./decode.ts";
+import { type Compression, compressionExtensions, compressionSignatures, type Encoding } from "./format.ts";
 
 const extensions = Object.values(compressionExtensions);
 

@@ -1,5 +1,4 @@
 import type { TemporaryFolder } from "../base/temporary-folder.ts";
-import type { Config } from "../config/index.ts";
 
 /** A file as its source describes it, before it is read. */
 export interface SourceFile {
@@ -45,10 +44,20 @@ export interface FeedSource {
   };
 }
 
-/** The settings of access to sources. */
-export type SourceSettings = Pick<Config, "feedAuthorization" | "maxFileMegabytes"> & BucketSettings;
+/** The settings of access to a bucket. */
+export interface BucketSettings {
+  readonly allowedLinkLocal: readonly string[];
+  /** Empty for Amazon's. */
+  readonly s3Endpoint: string;
+  readonly s3Region: string;
+  readonly s3AccessKeyId: string;
+  readonly s3SecretAccessKey: string;
+}
 
-export type BucketSettings = Pick<
-  Config,
-  "allowedLinkLocal" | "s3Endpoint" | "s3Region" | "s3AccessKeyId" | "s3SecretAccessKey"
->;
+/** The settings of access to sources. */
+export interface SourceSettings extends BucketSettings {
+  /** The header `Authorization` of requests to web servers; empty for none. */
+  readonly feedAuthorization: string;
+  /** Maximum size of each file, as stored and decompressed; 0 for no limit. */
+  readonly maxFileMegabytes: number;
+}

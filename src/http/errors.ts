@@ -2,8 +2,8 @@ import type { z } from "zod";
 import { hideCredentials } from "../base/credentials.ts";
 import { type ErrorCode, ServiceError } from "../base/errors.ts";
 import type { ResponseParts } from "../cache/response.ts";
+import type { problemSchema } from "../contract/problem.ts";
 import { isDatabaseError } from "../database/index.ts";
-import type { problemSchema } from "../model/schemas/problem.ts";
 
 /** HTTP status by error code. */
 const statuses: Record<ErrorCode | "internal", number> = {

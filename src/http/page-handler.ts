@@ -1,7 +1,6 @@
 import { prepareResponse } from "../cache/response.ts";
-import type { Viewer } from "../model/operator.ts";
 import type { Handler } from "./endpoint.ts";
-import type { RenderPage } from "./page.ts";
+import type { RenderPage, Viewer } from "./page.ts";
 import { parameter, targetOf } from "./request.ts";
 import { limitTime } from "./time-limit.ts";
 

@@ -1,5 +1,14 @@
-import { hashTag } from "../model/entity-tag.ts";
-import type { Viewer } from "../model/operator.ts";
+import { hashTag } from "../base/hash.ts";
+
+/** The sender of a request to the admin listener, with their rights. */
+export interface Viewer {
+  /** Name of the operator; undefined if the listener needs no token, except for the demo. */
+  readonly operator: string | undefined;
+  /** `view` only reads, `operate` also acts. */
+  readonly role: "view" | "operate";
+  /** Token that the forms of this session must send; undefined for one who sent a token. */
+  readonly formToken: string | undefined;
+}
 
 /** HTML pages and the files they load, independent of the HTTP server that sends them. */
 

@@ -1,5 +1,5 @@
+import { hashTag } from "../base/hash.ts";
 import { type PreparedResponse, prepareResponse, type ResponseParts } from "../cache/response.ts";
-import { hashTag } from "../model/entity-tag.ts";
 import type { Handler } from "./endpoint.ts";
 
 /** The body changes only with the program's version, so most revalidations are a 304. */

@@ -1,7 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import { thisProgram } from "../base/program.ts";
-import type { Config } from "../config/index.ts";
-import type { ImportReport } from "../model/import-report.ts";
+import type { ImportReport } from "./import-report.ts";
 import type { PlannedJob } from "./job.ts";
 import { sendLine } from "./supervisor.ts";
 
@@ -20,9 +19,10 @@ const graceMs = 10_000;
 /**
  * Reads and checks what a job would import, as `pds run JOB --dry-run` does, in a child process that
  * is stopped at the job's time limit, and by the signal.
+ * @param config the settings of the child
  * @throws ServiceError `unavailable` if it ends without a result
  */
-export async function dryRunInProcess(job: PlannedJob, config: Config, signal: AbortSignal): Promise<DryRun> {
+export async function dryRunInProcess(job: PlannedJob, config: object, signal: AbortSignal): Promise<DryRun> {
   signal.throwIfAborted();
   const child = Bun.spawn(
     [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", "0", "--dry-run", "--json"],

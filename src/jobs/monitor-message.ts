@@ -1,6 +1,6 @@
 import { durationInWords, truncate } from "../base/format.ts";
-import type { Run } from "../model/job.ts";
 import type { Job } from "./job.ts";
+import type { Run } from "./run.ts";
 import type { ProcessEnd } from "./runs.ts";
 
 /** Monitors keep the beginning of a message: Healthchecks, by default, this many bytes. */

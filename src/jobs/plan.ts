@@ -1,6 +1,7 @@
-import { noSchedule, type PlanOptions } from "../config/jobs.ts";
-import { awaitedStepSeconds, clockToleranceSeconds, type Run } from "../model/job.ts";
-import { parseSchedule, type Schedule } from "../model/schedule.ts";
+import { clockToleranceSeconds } from "./clock.ts";
+import { noSchedule, type PlanOptions } from "./options.ts";
+import { awaitedStepSeconds, type Run } from "./run.ts";
+import { parseSchedule, type Schedule } from "./schedule.ts";
 
 /** The URLs of an external monitor. */
 export interface PingUrls {

@@ -1,21 +1,21 @@
-import { removeAudit } from "../database/audit.ts";
-import { readNow } from "../database/database.ts";
-import { awaitedStepSeconds } from "../model/job.ts";
+import { type Database, readNow } from "../database/database.ts";
+import { awaitedStepSeconds } from "./run.ts";
 import { firstPosition, listKeptRuns, type RunPosition, removeFutureRuns, removeRuns } from "./run-removal.ts";
 import type { Work } from "./work.ts";
 
 const dayMs = 86_400_000;
 /** Duration of a transaction, so that other writers only wait briefly. */
 const transactionMs = 20;
-/** People do less than schedules. */
-const auditBatch = 500;
 const [minBatch, firstBatch, maxBatch] = [20, 100, 2000];
 
+/** Removes from the store what began before an instant. */
+export type RemoveBefore = (database: Database, before: string, signal: AbortSignal) => Promise<void>;
+
 /**
- * Removes the runs that finished more than `keepDays` ago, or are from the future, which it counts, and
- * audit records as old.
+ * Removes the runs that finished more than `keepDays` ago, or are from the future, which it counts.
+ * @param removeOthers removes what else is as old
  */
-export function historyRetention(keepDays: number): Work {
+export function historyRetention(keepDays: number, removeOthers: RemoveBefore): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
     const now = Date.parse(await readNow(database));
@@ -35,6 +35,6 @@ export function historyRetention(keepDays: number): Work {
       // As long as it took: other writers have their turn, and so do signals and the heartbeat.
       await Bun.sleep(tookMs);
     }
-    while ((await removeAudit(database, before, auditBatch)) === auditBatch) signal.throwIfAborted();
+    await removeOthers(database, before, signal);
   };
 }

@@ -1,4 +1,3 @@
-import type { JobName } from "../config/jobs.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 
 /**
@@ -19,7 +18,7 @@ export async function cancelRun(database: Database, id: number, by: string): Pro
  * checks this with `requireUnderWay` when it has the brand's lock.
  * @param by what cancels it, for display
  */
-export async function cancelImport({ sql }: Transaction, job: JobName, brand: string, by: string): Promise<void> {
+export async function cancelImport({ sql }: Transaction, job: string, brand: string, by: string): Promise<void> {
   await sql`
     UPDATE run SET cancelled = coalesce(cancelled, ${`cancelled by ${by}`})
     WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL`;

@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/database.ts";
 import type { Engine } from "../database/engines/engine.ts";
-import type { Run, RunStatus } from "../model/job.ts";
+import type { Run, RunStatus } from "./run.ts";
 import { runColumns } from "./runs.ts";
 
 /** A job and a brand that have runs. */

@@ -1,5 +1,5 @@
 import type { Queryable } from "../database/database.ts";
-import type { Outcome } from "../model/job.ts";
+import type { Outcome } from "./run.ts";
 
 /**
  * Expression: when the first run that meets a condition ended. Each outcome has an index by job. For all

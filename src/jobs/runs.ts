@@ -1,10 +1,12 @@
 import type { SQL } from "bun";
 import { hideCredentials } from "../base/credentials.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { historyLimit } from "../model/history.ts";
-import type { ImportReport } from "../model/import-report.ts";
-import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run } from "../model/job.ts";
 import { leaseExpired } from "./claim.ts";
+import type { ImportReport } from "./import-report.ts";
+import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run } from "./run.ts";
+
+/** Maximum number of runs in a history. */
+export const historyLimit = 10;
 
 /** How a run ended, by its own account. */
 export interface RunEnd {

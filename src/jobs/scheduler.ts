@@ -1,6 +1,5 @@
 import type { Log } from "../base/log.ts";
 import { readNow } from "../database/database.ts";
-import type { Run } from "../model/job.ts";
 import { abandonRuns, type Claim, claimRun } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
 import { findPause } from "./job-pause.ts";
@@ -14,6 +13,7 @@ import {
   nextRun,
   type ScheduledPlan,
 } from "./plan.ts";
+import type { Run } from "./run.ts";
 import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "./runs.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";

@@ -1,13 +1,13 @@
 import { type Database, readNow } from "../database/database.ts";
-import { countedTimes, type JobHealth, type JobStatus } from "../model/job.ts";
-import type { Schedule } from "../model/schedule.ts";
-import { scheduleInWords } from "../model/schedule-words.ts";
 import type { PlannedJob } from "./job.ts";
 import { findPause } from "./job-pause.ts";
 import { findSchedule } from "./job-schedule.ts";
 import { describeSchedule, isAhead, isStale, nextRun } from "./plan.ts";
+import { countedTimes, type JobHealth, type JobStatus } from "./run.ts";
 import { findFailingSince } from "./run-outage.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "./runs.ts";
+import type { Schedule } from "./schedule.ts";
+import { scheduleInWords } from "./schedule-words.ts";
 
 /** Lists the status of each job, derived from its stored runs. */
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {

@@ -1,14 +1,13 @@
 import { findReplacement, otherSchema, thisProgram } from "../base/program.ts";
 import { writeToStderr } from "../base/terminal.ts";
-import type { Config } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
-import type { Run } from "../model/job.ts";
 import { leaseExpired } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import { LogTail } from "./log-tail.ts";
 import { describeEnd, describeStart } from "./monitor-message.ts";
 import type { Monitors } from "./monitors.ts";
+import type { Run } from "./run.ts";
 import { findFailingSince } from "./run-outage.ts";
 import { concludeRun, type ProcessEnd, releaseRun } from "./runs.ts";
 
@@ -17,7 +16,7 @@ export interface SupervisorContext {
   readonly database: Database;
   readonly monitors: Monitors;
   /** The settings in effect, which the process of a run gets too: the file may have changed. */
-  readonly config: Config;
+  readonly config: { readonly leaseSeconds: number };
   /** Stops the process; its reason is an Error that says why. */
   readonly signal: AbortSignal;
 }

@@ -6,7 +6,7 @@ import {
   reportedExamples,
   reportedNotes,
   reportedReasons,
-} from "../model/import-report.ts";
+} from "./import-report.ts";
 
 /** The work of a job. If it throws, the run fails with the error's message as its reason. */
 export type Work = (context: RunContext) => Promise<void>;

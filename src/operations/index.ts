@@ -1,10 +1,10 @@
-import { form } from "./form/operation.ts";
-import { histories } from "./histories/operation.ts";
+import { form } from "./form.ts";
+import { histories } from "./histories.ts";
 import type { Operation } from "./operation.ts";
-import { personalization } from "./personalization/operation.ts";
-import { personalizations } from "./personalizations/operation.ts";
-import { products } from "./products/operation.ts";
-import { productsByHandle } from "./products-by-handle/operation.ts";
+import { personalization } from "./personalization.ts";
+import { personalizations } from "./personalizations.ts";
+import { products } from "./products.ts";
+import { productsByHandle } from "./products-by-handle.ts";
 
 /** All operations, the core first, in the order in which they are documented. */
 export const operations: readonly Operation[] = [

@@ -1,15 +1,14 @@
 import type { BunRequest } from "bun";
 import type { MaybePromise } from "../base/maybe-promise.ts";
 import type { CacheLifetime } from "../cache/namespace.ts";
+import type { CachePolicy } from "../cache/policy.ts";
 import type { FoundProduct } from "../catalog/product.ts";
-import type { Config } from "../config/index.ts";
+import type { CdnName } from "../cdn/headers.ts";
+import type { SchemaName } from "../contract/index.ts";
 import type { Database } from "../database/database.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
-import type { CachePolicy } from "../model/cache-policy.ts";
-import type { SchemaName } from "../model/schemas/index.ts";
-import type { FoundForm } from "../personalization/form.ts";
-import type { FoundPersonalization } from "../personalization/render.ts";
+import type { PersonalizationReader } from "../personalization/reader.ts";
 
 /**
  * A read-only operation of the public API. The router, cache, purge tags, metrics, OpenAPI
@@ -27,9 +26,9 @@ export interface Operation {
   readonly isCore?: boolean;
   readonly routes: readonly OperationRoute[];
   /** Selects the setting that controls how long clients and shared caches keep responses. */
-  readonly cachePolicy: (config: Config) => CachePolicy;
+  readonly cachePolicy: (settings: OperationSettings) => CachePolicy;
   /** How long this service keeps responses; by `invalidatedLifetime` or `polledLifetime`. */
-  readonly lifetime: (policy: CachePolicy, config: Config) => CacheLifetime;
+  readonly lifetime: (policy: CachePolicy, settings: OperationSettings) => CacheLifetime;
   /**
    * The request's cache key. Runs for every request, so it must be cheap.
    * @throws ServiceError when a parameter is invalid
@@ -50,11 +49,26 @@ export interface Operation {
   readonly createFailureResponse?: (context: OperationContext) => FailureResponse;
 }
 
+/** The settings that responses depend on. */
+export interface OperationSettings {
+  /** Domain of the shop. */
+  readonly shopDomain: string;
+  /** Maximum age of a stored product in seconds. */
+  readonly productMaxAge: number;
+  readonly cachePersonalization: CachePolicy;
+  readonly cacheProducts: CachePolicy;
+  readonly cacheHistories: CachePolicy;
+  readonly cacheNotFound: CachePolicy;
+  readonly cdn: CdnName;
+  /** Undefined if the service does not purge the CDN. */
+  readonly purge: { readonly max_age: number } | undefined;
+}
+
 /** Dependencies of the operations. */
 export interface OperationContext {
-  readonly config: Config;
-  /** Runs a query within the store's concurrency limit. */
-  readonly query: <T>(run: (database: Database) => Promise<T>) => Promise<T>;
+  readonly settings: OperationSettings;
+  /** Runs a query within the store's concurrency limit. @param network as of a loader */
+  readonly query: <T>(run: (database: Database) => MaybePromise<T>, network?: () => string) => MaybePromise<T>;
   /**
    * Finds a visible product in the store or, if it is not stored, on the platform.
    * @param network as of a loader
@@ -67,15 +81,7 @@ export interface OperationContext {
   readonly findProductId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   /** The network of the client that sent a request. */
   readonly networkOf: (origin: RequestOrigin) => string;
-  /** The personalization of a SKU, also of an unknown one. */
-  readonly findPersonalization: (sku: string, network?: () => string) => MaybePromise<FoundPersonalization>;
-  /** The personalization of several SKUs as one response, in their order. */
-  readonly findPersonalizations: (
-    skus: readonly string[],
-    network?: () => string,
-  ) => MaybePromise<FoundPersonalization>;
-  /** The form of a SKU in a locale, or the offered locale to request instead. */
-  readonly findForm: (sku: string, locale: string, network?: () => string) => MaybePromise<FoundForm>;
+  readonly personalization: PersonalizationReader;
 }
 
 /** The response of another operation. */

@@ -1,12 +1,12 @@
 import { chain } from "../base/maybe-promise.ts";
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
+import { type CachePolicy, cacheHeaders, cdnNoStore, withCdnLifetime } from "../cache/policy.ts";
 import { type HeaderFields, HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
+import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../cdn/headers.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse, Handler, Routes } from "../http/endpoint.ts";
 import { toProblem } from "../http/errors.ts";
-import { type CachePolicy, cacheHeaders, cdnNoStore, withCdnLifetime } from "../model/cache-policy.ts";
-import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../model/cdn.ts";
 import type { Operation, OperationContext, OperationResult, Redirection, Reference } from "./operation.ts";
 
 /** An operation's routes, served through the cache. */
@@ -31,7 +31,7 @@ function getReferred(
   context: OperationContext,
 ): Handler {
   const namespace = toNamespace(responsesOf, context);
-  const cdn: Cdn | undefined = cdns[context.config.cdn];
+  const cdn: Cdn | undefined = cdns[context.settings.cdn];
   const get = (attempt: number, ...[request, requestId, nowMs, origin]: Parameters<Handler>): ReturnType<Handler> =>
     chain(getOwn(request, requestId, nowMs, origin), (reference) => {
       if (reference === undefined) return undefined;
@@ -83,7 +83,7 @@ export const namespacesByNoun = (operations: readonly Operation[]): ReadonlyMap<
 /** A missing object may be added at any time, which purges the response that says so. */
 function tagMissing(operation: Operation, context: OperationContext): FailureResponse {
   const { name, noun = name, parseKey, createFailureResponse } = operation;
-  const cdn: Cdn | undefined = cdns[context.config.cdn];
+  const cdn: Cdn | undefined = cdns[context.settings.cdn];
   const toFailure = createFailureResponse?.(context) ?? toProblem;
   return (failure, requestId, request) => {
     const parts = toFailure(failure, requestId, request);
@@ -94,10 +94,10 @@ function tagMissing(operation: Operation, context: OperationContext): FailureRes
 
 function toNamespace(operation: Operation, context: OperationContext): CacheNamespace {
   const { name, noun = name, tagKeys = (key) => [key] } = operation;
-  const cdn: Cdn | undefined = cdns[context.config.cdn];
-  const { purge, cacheNotFound } = context.config;
-  const configured = operation.cachePolicy(context.config);
-  const lifetime = operation.lifetime(configured, context.config);
+  const cdn: Cdn | undefined = cdns[context.settings.cdn];
+  const { purge, cacheNotFound } = context.settings;
+  const configured = operation.cachePolicy(context.settings);
+  const lifetime = operation.lifetime(configured, context.settings);
   const policy = purge && lifetime.isInvalidated ? withCdnLifetime(configured, purge.max_age) : configured;
   const toTemplate = (ofPolicy: CachePolicy, isPurgeable: boolean) =>
     new HeaderTemplate("application/json", { ...cacheHeaders(ofPolicy, cdn, isPurgeable), ...varyByEncoding });

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../model/import-report.ts";
-import { type ListName, lists } from "../model/personalization.ts";
+import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../jobs/import-report.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import { decodeText, readUint32 } from "./bytes.ts";
 import { ChangedFingerprints } from "./changes.ts";
@@ -13,6 +12,7 @@ import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
 import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "./generation-walk.ts";
+import { type ListName, lists } from "./lists.ts";
 import { NameTable, tooManyNames } from "./name-table.ts";
 import { countOccurrence, FirstInFile } from "./statistics.ts";
 import { maxStylesOfGroup } from "./store.ts";

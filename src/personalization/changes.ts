@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
-import { fingerprintOf } from "../model/fingerprint.ts";
 import { decodeText } from "./bytes.ts";
 import { compareGenerations, type DifferenceVisitor } from "./difference.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 
 /** With more changes than this, caches are cleared as a whole. */
 const maxFingerprints = 100_000;

@@ -1,4 +1,4 @@
-import type { Choice } from "../model/personalization.ts";
+import type { Choice } from "../contract/personalization.ts";
 import { decodeText } from "./bytes.ts";
 import type { DifferenceVisitor } from "./difference.ts";
 

@@ -1,7 +1,26 @@
 import type { Database } from "../database/database.ts";
-import type { DifferingNames, GenerationDifference, NamesDifference } from "../model/personalization.ts";
 import { decodeText } from "./bytes.ts";
 import { compareGenerations } from "./difference.ts";
+
+/** Names that were added, changed, or removed between two generations. */
+export interface DifferingNames {
+  readonly count: number;
+  /** The first names, sorted. */
+  readonly first: readonly string[];
+}
+
+/** How SKUs, styles, or choice groups differ from an older to a newer generation. */
+export interface NamesDifference {
+  readonly added: DifferingNames;
+  readonly changed: DifferingNames;
+  readonly removed: DifferingNames;
+}
+
+export interface GenerationDifference {
+  readonly skus: NamesDifference;
+  readonly styles: NamesDifference;
+  readonly groups: NamesDifference;
+}
 
 /** Names that a comparison lists of each kind of change. */
 const maxListedNames = 20;

@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
-import { excerpt } from "../model/import-report.ts";
-import { type ListName, lists } from "../model/personalization.ts";
+import { excerpt } from "../jobs/import-report.ts";
 import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";
+import { type ListName, lists } from "./lists.ts";
 import { NameTable, tooManyNames } from "./name-table.ts";
 import { maxLineBytes, writeLine } from "./packed-lines.ts";
 import { RowSorter } from "./row-sorter.ts";

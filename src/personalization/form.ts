@@ -1,11 +1,15 @@
 import { ServiceError } from "../base/errors.ts";
+import { hashTag } from "../base/hash.ts";
+import { listLookups, lookUpLocale } from "../base/locale.ts";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
+import type { FormChoice, FormLine, FormStyle } from "../contract/form.ts";
+import type { Choice, Style as StyleRow } from "../contract/personalization.ts";
 import type { Database } from "../database/database.ts";
-import { hashTag } from "../model/entity-tag.ts";
-import { fingerprintOf, presentationFingerprint } from "../model/fingerprint.ts";
-import type { FormChoice, FormLine, FormStyle } from "../model/form.ts";
-import { listLookups, lookUpLocale } from "../model/locale.ts";
-import type { Choice, Style as StyleRow } from "../model/personalization.ts";
+import { fingerprintOf, presentationFingerprint } from "./fingerprint.ts";
+import { FragmentCache } from "./fragment-cache.ts";
+import type { CurrentGeneration } from "./generation.ts";
+import { LineCursor } from "./packed-lines.ts";
+import { parseRows } from "./presentation/codes.ts";
 import {
   type Appearance,
   choiceKey,
@@ -15,11 +19,7 @@ import {
   type PresentationEntry,
   styleKey,
   type Texts,
-} from "../model/presentation.ts";
-import { FragmentCache } from "./fragment-cache.ts";
-import type { CurrentGeneration } from "./generation.ts";
-import { LineCursor } from "./packed-lines.ts";
-import { parseRows } from "./presentation/codes.ts";
+} from "./presentation/entry.ts";
 import { findEntries } from "./presentation/store.ts";
 import type { FoundPersonalization, Group, Style } from "./render.ts";
 

@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
-import { personalizationImportName } from "../config/jobs.ts";
 import { recordPersonalizationChange } from "../database/change.ts";
 import type { Database, Transaction } from "../database/database.ts";
 import { cancelImport } from "../jobs/run-cancellation.ts";
 import { findPreviousGeneration } from "./generation.ts";
+import { personalizationImportName } from "./options.ts";
 
 /** The changes to served data when a generation becomes current. */
 export interface GenerationChange {

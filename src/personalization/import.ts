@@ -1,11 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
-import type { Config, PersonalizationOptions } from "../config/index.ts";
-import { personalizationImportName } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { explainDiskFull } from "../database/disk.ts";
 import { collectFeed, type DeliveredFiles } from "../feed/delivery.ts";
+import type { SourceSettings } from "../feed/source.ts";
 import type { Reporter, RunContext, Work } from "../jobs/work.ts";
-import type { listNames } from "../model/personalization.ts";
 import { type Built, buildGeneration } from "./build.ts";
 import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
 import { FeedRows } from "./feed-rows.ts";
@@ -13,6 +11,9 @@ import { findLastGeneration, type LastGeneration } from "./generation.ts";
 import { abandonGeneration, beginGeneration, finishGeneration } from "./generation-loading.ts";
 import { removeOldGenerations, removeUnfinishedGenerations } from "./generation-removal.ts";
 import { listViolations } from "./guards.ts";
+import type { listNames } from "./lists.ts";
+import type { PersonalizationOptions } from "./options.ts";
+import { personalizationImportName } from "./options.ts";
 import { type FeedOptions, type ReadFeed, readFeed } from "./read-feed.ts";
 import { toReport } from "./report.ts";
 
@@ -24,16 +25,20 @@ export interface ImportMode {
 }
 
 /** Reads a feed and makes it the brand's current generation. */
-export function personalizationImport(options: PersonalizationOptions, config: Config, mode: ImportMode): Work {
+export function personalizationImport(
+  options: PersonalizationOptions,
+  settings: SourceSettings,
+  mode: ImportMode,
+): Work {
   return async (context) => {
     const { database, brand, isDryRun, reporter, signal } = context;
     if (database !== undefined && !isDryRun) await removeLeftovers(database, brand, reporter);
     const last = database && (await findLastGeneration(database, brand));
     const request = toFeedRequest(mode.isForced ? { ...options, marker: undefined } : options);
     const known = mode.isForced ? undefined : knownFiles(last, options);
-    await using delivery = await collectFeed(request, config, known, signal);
+    await using delivery = await collectFeed(request, settings, known, signal);
     if (delivery.status === "complete") {
-      const { maxFileMegabytes } = config;
+      const { maxFileMegabytes } = settings;
       for (const note of delivery.notes) reporter.note(note);
       await importFiles(delivery.files, { ...options, maxFileMegabytes }, mode, last, context);
     } else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));

@@ -1,11 +1,12 @@
 import { ServiceError } from "../base/errors.ts";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
+import type { Personalization } from "../contract/personalization.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { maxSkuLength, type Personalization } from "../model/personalization.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import { type CurrentGeneration, readGenerationList } from "./generation.ts";
 import { createLinesQuery, type FoundLines, type LinesQuery } from "./lines-query.ts";
+import { maxSkuLength } from "./lists.ts";
 import {
   type FoundPersonalization,
   type Group,

@@ -1,8 +1,8 @@
 import { ServiceError } from "../base/errors.ts";
-import { jobsOfBrands } from "../config/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { findRunUnderWay } from "../jobs/runs.ts";
 import { type RemovedBrand, removeBrandGenerations } from "./generation-removal.ts";
+import { jobsOfBrands } from "./options.ts";
 
 /**
  * Removes a brand's personalization, with all its generations, and its presentations.

@@ -1,5 +1,5 @@
-import { hashTag } from "../model/entity-tag.ts";
-import { fingerprintOf } from "../model/fingerprint.ts";
+import { hashTag } from "../base/hash.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import { LineCursor } from "./packed-lines.ts";
 import type { GroupFragment, StyleFragment } from "./store.ts";
 

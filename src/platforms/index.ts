@@ -1,11 +1,14 @@
 import type { Log } from "../base/log.ts";
-import type { Config } from "../config/index.ts";
 import type { Platform, SharedPoints } from "./platform.ts";
+import type { ShopifySettings } from "./shopify/settings.ts";
+
+/** The settings of all platforms. */
+type PlatformSettings = ShopifySettings;
 
 interface Implementation {
   /** Whether the settings name the platform. Only then is its code loaded. */
-  readonly isNamed: (config: Config) => boolean;
-  readonly create: (config: Config, log: Log, points?: SharedPoints) => Promise<Platform>;
+  readonly isNamed: (settings: PlatformSettings) => boolean;
+  readonly create: (settings: PlatformSettings, log: Log, points?: SharedPoints) => Promise<Platform>;
 }
 
 const implementations: readonly Implementation[] = [
@@ -19,6 +22,10 @@ const implementations: readonly Implementation[] = [
  * Creates the platform that the settings name; undefined when they name none.
  * @param points undefined when nothing is read, or by one process only
  */
-export async function createPlatform(config: Config, log: Log, points?: SharedPoints): Promise<Platform | undefined> {
-  return await implementations.find(({ isNamed }) => isNamed(config))?.create(config, log, points);
+export async function createPlatform(
+  settings: PlatformSettings,
+  log: Log,
+  points?: SharedPoints,
+): Promise<Platform | undefined> {
+  return await implementations.find(({ isNamed }) => isNamed(settings))?.create(settings, log, points);
 }

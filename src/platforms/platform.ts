@@ -1,5 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
-import type { Id, Image, Product } from "../model/product.ts";
+import type { Image, Product } from "../contract/product.ts";
+import type { Id } from "../contract/product-values.ts";
 
 /**
  * One shop on a commerce platform. The catalog knows a platform only through this interface, and
@@ -269,3 +270,6 @@ export class UnusableProductError extends PlatformError {}
  * The platform cannot deliver the whole catalog at once; its products can still be read one by one.
  */
 export class BulkReadError extends Error {}
+
+/** How long a platform's reads and lists of products may lag behind its changes. */
+export const lagMs = 10_000;

@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import packageJson from "../../package.json" with { type: "json" };
+import type { Product } from "../contract/product.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { fileHandler } from "../http/static-file.ts";
-import type { Product } from "../model/product.ts";
 import { operations } from "../operations/index.ts";
 import type { OperationRoute } from "../operations/operation.ts";
 import { selectVariant } from "../sample/catalog.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import packageJson from "../../package.json" with { type: "json" };
-import { schemas as bodies } from "../model/schemas/index.ts";
+import { schemas as bodies } from "../contract/index.ts";
 import { operations } from "../operations/index.ts";
 import type { Operation, OperationRoute, ResponseDocumentation } from "../operations/operation.ts";
 import examples from "./examples.json" with { type: "json" };

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Product } from "../model/product.ts";
+import type { Product } from "../contract/product.ts";
 import { drawnImagesOf, formatPrice, selectVariant } from "./catalog.ts";
 import { Layout } from "./layout.tsx";
 

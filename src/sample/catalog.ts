@@ -1,6 +1,7 @@
 import { parseJson } from "../base/json.ts";
-import type { Personalization } from "../model/personalization.ts";
-import { type Product, parseProductId, type Variant } from "../model/product.ts";
+import type { Personalization } from "../contract/personalization.ts";
+import type { Product, Variant } from "../contract/product.ts";
+import { parseProductId } from "../contract/product-values.ts";
 import { sampleImagePath } from "./shop.ts";
 
 /** The data that the public operations serve. */

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Product } from "../model/product.ts";
+import type { Product } from "../contract/product.ts";
 
 interface HowItWorksProps {
   readonly id: Product["id"];

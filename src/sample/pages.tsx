@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { ServiceError } from "../base/errors.ts";
+import type { Product } from "../contract/product.ts";
 import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../http/page.ts";
-import type { Product } from "../model/product.ts";
 import { CartPage } from "./cart-page.tsx";
 import { findDefaultProduct, findSampleProduct, listSampleProducts, type SampleContext } from "./catalog.ts";
 import type { SampleRoute } from "./index.ts";

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Product, Variant } from "../model/product.ts";
+import type { Product, Variant } from "../contract/product.ts";
 import { type DrawnImage, drawnImagesOf, formatPrice, isForSale, selectVariant } from "./catalog.ts";
 import { HowItWorks } from "./how-it-works.tsx";
 import { Layout } from "./layout.tsx";

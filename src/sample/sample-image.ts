@@ -1,7 +1,7 @@
+import { hashTag } from "../base/hash.ts";
 import { prepareResponse } from "../cache/response.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { parameter } from "../http/request.ts";
-import { hashTag } from "../model/entity-tag.ts";
 
 /**
  * SVG shapes by kind of product, in a view box of 200 × 200. `clay`, `metal`, `clear`, and `cloth` are

@@ -1,18 +1,18 @@
 import packageJson from "../../package.json" with { type: "json" };
+import { hashTag } from "../base/hash.ts";
 import type { Log } from "../base/log.ts";
 import { createFetch } from "../base/outgoing.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import { PurgeCounter } from "../cdn/counter.ts";
 import { followChanges } from "../cdn/follower.ts";
+import type { PurgeOptions } from "../cdn/options.ts";
 import { type PurgeStatus, readPurgeStatus } from "../cdn/position.ts";
 import { Prober } from "../cdn/prober.ts";
 import { createTargets } from "../cdn/targets.ts";
 import type { Config } from "../config/index.ts";
-import type { PurgeOptions } from "../config/purge.ts";
 import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
-import { hashTag } from "../model/entity-tag.ts";
-import { toFormPath } from "../operations/form/operation.ts";
+import { toFormPath } from "../operations/form.ts";
 
 /** Purging the CDN. */
 export interface Purging {

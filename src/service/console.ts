@@ -1,11 +1,11 @@
-import type { Actions } from "../actions/index.ts";
-import type { ConsolePages } from "../admin/routes.ts";
 import { readPushState } from "../catalog/push/state.ts";
 import type { Answer } from "../console/context.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consoleFiles, consolePages } from "../console/index.tsx";
 import { signInPage } from "../console/sign-in-page.tsx";
 import { listJobHealth } from "../jobs/status.ts";
+import type { Actions } from "../operators/actions/index.ts";
+import type { ConsolePages } from "../operators/routes.ts";
 import { GenerationComparer } from "../personalization/comparison.ts";
 import { findInGeneration, formsInGeneration } from "../personalization/generation-reader.ts";
 import { parsePersonalization } from "../personalization/reader.ts";

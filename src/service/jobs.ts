@@ -2,22 +2,20 @@ import { hideCredentials } from "../base/credentials.ts";
 import type { Log } from "../base/log.ts";
 import type { CatalogImportOptions } from "../catalog/import.ts";
 import type { Config } from "../config/index.ts";
-import {
-  type JobName,
-  type JobOptionsOf,
-  maxRemovedShareOf,
-  type PersonalizationOptions,
-  type PlanOptions,
-  type PresentationOptions,
-  personalizationImportName,
-  presentationImportName,
-} from "../config/jobs.ts";
+import { type JobName, type JobOptionsOf, maxRemovedShareOf } from "../config/jobs.ts";
 import type { FeedRequest } from "../feed/delivery.ts";
 import type { Job, PlannedJob } from "../jobs/job.ts";
+import type { PlanOptions } from "../jobs/options.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
 import type { Work } from "../jobs/work.ts";
 import type { ImportMode } from "../personalization/import.ts";
+import {
+  type PersonalizationOptions,
+  personalizationImportName,
+  presentationImportName,
+} from "../personalization/options.ts";
+import type { PresentationOptions } from "../personalization/presentation/options.ts";
 import type { Platform } from "../platforms/platform.ts";
 
 interface JobContext {
@@ -32,7 +30,7 @@ interface JobContext {
 
 type JobFactory<Options> = (options: Options, context: JobContext) => Job | undefined;
 
-/** Every job, in the order of their first runs. Its options are in `config/jobs.ts`. */
+/** Every job, in the order of their first runs. Its options are in its subject. */
 const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } = {
   "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config, brand, isForced }) => {
     const { visible, maxFileMegabytes } = config;
@@ -69,7 +67,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
     name: "history-retention",
     brand,
     source: `runs older than ${keepDays} days`,
-    work: historyRetention(keepDays),
+    work: onDemand(async () => historyRetention(keepDays, (await import("../operators/audit.ts")).removeAudit)),
   }),
 };
 

@@ -1,7 +1,8 @@
-import { getMetrics } from "../admin/metrics.ts";
 import type { Routes } from "../http/endpoint.ts";
+import { getMetrics } from "../http/metrics.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
+import { measureService } from "./metrics.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStoreReader } from "./readiness.ts";
 import { createSamplePages } from "./sample.ts";
@@ -20,7 +21,7 @@ export interface Listeners {
 
 /** Opens the public listener, then the admin listener. */
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
-  const { config, log, requests, push, purging } = context;
+  const { config, log, requests, push } = context;
   const open = createOpener(context);
   let actionsEnded = async () => {};
   const stop = async (isUrgent: boolean) => {
@@ -31,13 +32,12 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   try {
     const store = createStoreReader(context);
     const readiness = createReadiness(context, store);
-    const pages = createSamplePages(requests.sources.operationContext);
+    const pages = createSamplePages(config, requests.sources.operationContext);
     const publicUrl = open.listener(
       "public",
-      publicRoutes({ ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }),
+      publicRoutes({ config, ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }),
     );
-    const meters = { ...requests.meters, deliveries: push?.counter, purges: purging?.counter };
-    const metrics = getMetrics(store, meters);
+    const metrics = getMetrics(() => measureService(store, context), requests.meters.requests);
     // Clients that wait for the start try again within milliseconds. Loading the console would delay
     // their responses.
     await Bun.sleep(firstRequestsMs);

@@ -1,6 +1,7 @@
-import { getLiveness } from "../admin/health.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
+import type { Config } from "../config/index.ts";
 import type { Handler, Route, Routes } from "../http/endpoint.ts";
+import { getLiveness } from "../http/health.ts";
 import type { RenderPage } from "../http/page.ts";
 import { pageHandler } from "../http/page-handler.ts";
 import { operations } from "../operations/index.ts";
@@ -10,6 +11,7 @@ import { examplePath, isSampleShop } from "../sample/shop.ts";
 
 export interface PublicContext {
   readonly cache: ResponseCache;
+  readonly config: Config;
   readonly operationContext: OperationContext;
   readonly readiness: Handler;
   /** HTML pages by route template. */
@@ -19,8 +21,8 @@ export interface PublicContext {
 }
 
 /** All routes of the public listener. */
-export function publicRoutes({ cache, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
-  const { shopDomain, publicUrl } = operationContext.config;
+export function publicRoutes({ cache, config, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
+  const { shopDomain, publicUrl } = config;
   const isSample = isSampleShop(shopDomain);
   let index: Handler | undefined;
   let openApi: Handler | undefined;
@@ -30,7 +32,7 @@ export function publicRoutes({ cache, operationContext, readiness, pages, webhoo
     index ??= (await import("../reference/index-page.tsx")).createIndex({
       root: publicUrl,
       examplePath: isSample ? examplePath : undefined,
-      findProduct: async () => (await import("./sample.ts")).findSampleProduct(operationContext),
+      findProduct: async () => (await import("./sample.ts")).findSampleProduct(config, operationContext),
     });
     return index;
   });

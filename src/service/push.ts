@@ -1,3 +1,4 @@
+import { webhookRoute } from "../catalog/deliveries.ts";
 import { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
 import { createPushReader } from "../catalog/push/reader.ts";
@@ -7,7 +8,6 @@ import { workPushQueue } from "../catalog/push/worker.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Routes } from "../http/endpoint.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { webhookRoute } from "../webhooks/route.ts";
 import type { ServiceContext } from "./context.ts";
 
 /** The notifications of the platform. */

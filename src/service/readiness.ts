@@ -1,13 +1,40 @@
-import { type Check, describeAhead, describeStale, getReadiness, type Reading } from "../admin/health.ts";
-import type { StoreReader } from "../admin/metrics.ts";
-import { readCatalogTruth } from "../catalog/product-truth.ts";
-import { readPushState } from "../catalog/push/state.ts";
-import { findClockProblem } from "../database/clock.ts";
+import { type CatalogTruth, readCatalogTruth } from "../catalog/product-truth.ts";
+import { type PushState, readPushState } from "../catalog/push/state.ts";
+import type { PurgeStatus } from "../cdn/position.ts";
 import type { Handler } from "../http/endpoint.ts";
+import {
+  type Check,
+  describeAhead,
+  describeStale,
+  getReadiness,
+  type HealthReadings,
+  type Reading,
+} from "../http/health.ts";
+import { findClockProblem } from "../jobs/clock.ts";
 import type { PlannedJob } from "../jobs/job.ts";
+import type { JobStatus } from "../jobs/run.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import { listCurrentGenerations } from "../personalization/generation.ts";
 import type { ServiceContext } from "./context.ts";
+
+/** Reads the store, which is the same for all processes, as far as it responds in time. */
+export interface StoreReader {
+  /** For a probe. */
+  readonly readHealth: () => Promise<HealthReadings>;
+  /** For a scrape. */
+  readonly readAll: () => Promise<StoreReadings>;
+}
+
+/** Sources of the metrics from the store. */
+export interface StoreReadings {
+  readonly jobs: Reading<JobStatus[]>;
+  readonly generations: Reading<readonly { readonly brand: string; readonly generation: number }[]>;
+  readonly catalogTruth: Reading<CatalogTruth>;
+  /** Undefined when the platform does not notify this service. */
+  readonly push: Reading<PushState> | undefined;
+  /** Undefined when this service does not purge a CDN. */
+  readonly purge: Reading<PurgeStatus[]> | undefined;
+}
 
 /** Of the second that balancers wait for a probe, a busy machine may need half itself. */
 const readingLimitMs = 500;

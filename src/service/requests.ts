@@ -1,9 +1,10 @@
-import type { ProcessMeters } from "../admin/metrics.ts";
 import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import type { Log } from "../base/log.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
+import { cacheHeaders, cdnNoStore } from "../cache/policy.ts";
 import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
+import { type Cdn, cdns } from "../cdn/headers.ts";
 import { removePurgeStates } from "../cdn/position.ts";
 import type { Config } from "../config/index.ts";
 import { ClientNetworks } from "../http/client-network.ts";
@@ -11,8 +12,6 @@ import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { RequestCounter } from "../http/request-counter.ts";
-import { cacheHeaders, cdnNoStore } from "../model/cache-policy.ts";
-import { type Cdn, cdns } from "../model/cdn.ts";
 import { operations } from "../operations/index.ts";
 import { namespacesByNoun } from "../operations/routes.ts";
 import { PersonalizationReader } from "../personalization/reader.ts";
@@ -22,12 +21,20 @@ import { createLimiters } from "./limiters.ts";
 import { createProductFinder } from "./product-finder.ts";
 import type { PublicContext } from "./public.ts";
 
+/** What the metrics of this process are made from. */
+export interface ProcessMeters {
+  readonly requests: RequestCounter;
+  readonly cache: ResponseCache;
+  readonly limiters: readonly ConcurrencyLimiter[];
+  readonly isStoreUnreachable: () => boolean;
+}
+
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling {
   readonly state: { isDraining: boolean };
-  readonly meters: Omit<ProcessMeters, "deliveries" | "purges">;
+  readonly meters: ProcessMeters;
   readonly networks: ClientNetworks;
-  readonly sources: Omit<PublicContext, "readiness" | "pages" | "webhooks">;
+  readonly sources: Omit<PublicContext, "config" | "readiness" | "pages" | "webhooks">;
   /** Whether this process has cached responses that it serves while the store is unreachable. */
   servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;
@@ -93,15 +100,11 @@ export async function startRequestHandling(
     sources: {
       cache,
       operationContext: {
-        config,
-        query: (run) => limiters.store.run(() => run(serving)),
+        settings: config,
+        query: (run, network) => limiters.store.run(() => run(serving), network),
         ...productFinder,
         networkOf: (origin) => networks.of(origin),
-        findPersonalization: (sku, network) => limiters.store.run(() => personalization.find(serving, sku), network),
-        findPersonalizations: (skus, network) =>
-          limiters.store.run(() => personalization.findAll(serving, skus), network),
-        findForm: (sku, locale, network) =>
-          limiters.store.run(() => personalization.findForm(serving, sku, locale), network),
+        personalization,
       },
     },
     forListener: (listener) => ({

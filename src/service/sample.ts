@@ -1,5 +1,6 @@
 import { listVisibleProducts } from "../catalog/product.ts";
-import type { Product } from "../model/product.ts";
+import type { Config } from "../config/index.ts";
+import type { Product } from "../contract/product.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import type { SampleContext } from "../sample/catalog.ts";
@@ -11,26 +12,29 @@ import type { PublicContext } from "./public.ts";
 export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
 
 /** Reads the store through the same concurrency limit as the operations. */
-function contextOf({ config, query, findProduct, findPersonalization }: OperationContext): SampleContext {
-  const { brand, publicUrl } = config;
+function contextOf(
+  { brand, publicUrl }: Config,
+  { query, findProduct, personalization }: OperationContext,
+): SampleContext {
   return {
     brand,
     publicUrl,
     findWidgetPath,
-    listProducts: (limit) => query((database) => listVisibleProducts(database, limit)),
+    listProducts: async (limit) => query((database) => listVisibleProducts(database, limit)),
     findProduct,
-    findPersonalization: async (sku) => parsePersonalization(await findPersonalization(sku)),
+    findPersonalization: async (sku) =>
+      parsePersonalization(await query((database) => personalization.find(database, sku))),
   };
 }
 
 /** Creates the example shop's pages. */
-export const createSamplePages = (context: OperationContext): PublicContext["pages"] =>
-  isSampleShop(context.config.shopDomain) ? samplePages(contextOf(context)) : {};
+export const createSamplePages = (config: Config, context: OperationContext): PublicContext["pages"] =>
+  isSampleShop(config.shopDomain) ? samplePages(contextOf(config, context)) : {};
 
 /** Finds an active product, if possible one that can be personalized. */
-export async function findSampleProduct(context: OperationContext): Promise<Product | undefined> {
+export async function findSampleProduct(config: Config, context: OperationContext): Promise<Product | undefined> {
   const { findDefaultProduct } = await import("../sample/catalog.ts");
-  return await findDefaultProduct(contextOf(context));
+  return await findDefaultProduct(contextOf(config, context));
 }
 
 /**

@@ -3,11 +3,11 @@ import de from "../../packages/personalizer/languages/de.json" with { type: "jso
 import es from "../../packages/personalizer/languages/es.json" with { type: "json" };
 import fr from "../../packages/personalizer/languages/fr.json" with { type: "json" };
 import ja from "../../packages/personalizer/languages/ja.json" with { type: "json" };
+import { hashTag } from "../base/hash.ts";
 import { prepareResponse, type ResponseParts } from "../cache/response.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { parameter } from "../http/request.ts";
 import { fileHandler } from "../http/static-file.ts";
-import { hashTag } from "../model/entity-tag.ts";
 
 /**
  * Bundled at compile time: when this file is loaded from source, or when the executable is built. So

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseJson, toJson } from "../../src/base/json.ts";
+import type { Personalization } from "../../src/contract/personalization.ts";
 import { type JsonDocument, type JsonLimits, JsonSplitter, rowLimits } from "../../src/feed/json.ts";
-import { compareSequence, type Personalization } from "../../src/model/personalization.ts";
+import { compareSequence } from "../../src/personalization/lists.ts";
 import { orderPersonalization } from "../support/personalization.ts";
 
 /** Any JSON value, integers beyond the exact ones as bigint. */

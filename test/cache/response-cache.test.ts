@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import type { SendableBody } from "../../src/cache/encoded-body.ts";
 import { type CacheEntry, type CacheNamespace, invalidatedLifetime } from "../../src/cache/namespace.ts";
+import { parseCachePolicy } from "../../src/cache/policy.ts";
 import { HeaderTemplate, PreparedResponse, ResponseBody, toAge } from "../../src/cache/response.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
-import { parseCachePolicy } from "../../src/model/cache-policy.ts";
 
 // The clock stands still unless a test moves it.
 let nowMs = 1_000_000;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
-import type { Product } from "../../src/model/product.ts";
+import type { Product } from "../../src/contract/product.ts";
 import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, enginesOf, pds, serveWithAndWithoutCache, temporaryFolder, writeFiles } from "../support/pds.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { productAnswerSchema } from "../../src/model/schemas/product.ts";
+import { productAnswerSchema } from "../../src/contract/product.ts";
 import { createStore, type Environment, enginesOf, pds, type RunningService, serve } from "../support/pds.ts";
 import {
   countPlatformRequests,

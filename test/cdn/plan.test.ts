@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { fail } from "../../src/cdn/failure.ts";
+import { fingerprintTag } from "../../src/cdn/headers.ts";
 import { secondPurgeS } from "../../src/cdn/plan.ts";
 import type { PurgeState } from "../../src/cdn/position.ts";
 import { PurgeError } from "../../src/cdn/send.ts";
 import type { PurgeTarget } from "../../src/cdn/target.ts";
 import { keptChanges } from "../../src/database/change.ts";
-import { fingerprintTag } from "../../src/model/cdn.ts";
 import { at, createPurged, createWorld, target } from "./world.ts";
 
 const everything = ["product", "personalization"];

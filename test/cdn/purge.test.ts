@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
 import { toJson } from "../../src/base/json.ts";
+import { fingerprintTag } from "../../src/cdn/headers.ts";
 import { secondPurgeS } from "../../src/cdn/plan.ts";
-import { fingerprintTag } from "../../src/model/cdn.ts";
-import { fingerprintOf, presentationFingerprint } from "../../src/model/fingerprint.ts";
+import { fingerprintOf, presentationFingerprint } from "../../src/personalization/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";

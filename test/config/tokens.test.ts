@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { sha256 } from "../../src/base/hash.ts";
 import { readConfig } from "../../src/config/index.ts";
-import { listTokens } from "../../src/config/tokens.ts";
-import { sha256 } from "../../src/model/operator.ts";
+import { listTokens } from "../../src/operators/tokens.ts";
 import { pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const folder = await temporaryFolder();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { CsvReader, type CsvRecord, maxRecordLength } from "../../src/feed/csv.ts";
-import { type Delimiter, delimiters } from "../../src/model/feed-format.ts";
+import { type Delimiter, delimiters } from "../../src/feed/format.ts";
 
 function readAll(pieces: readonly string[], delimiter?: Delimiter): CsvRecord[] {
   const reader = new CsvReader("feed.csv", delimiter);

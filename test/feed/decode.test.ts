@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { TextDecoding } from "../../src/feed/decode.ts";
-import { type Encoding, encodings } from "../../src/model/feed-format.ts";
+import { type Encoding, encodings } from "../../src/feed/format.ts";
 
 interface Decoded {
   readonly text?: string;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
 import { toJson } from "../../src/base/json.ts";
 import { type CacheNamespace, invalidatedLifetime } from "../../src/cache/namespace.ts";
+import { parseCachePolicy } from "../../src/cache/policy.ts";
 import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
-import { parseCachePolicy } from "../../src/model/cache-policy.ts";
-import { fingerprintTag } from "../../src/model/cdn.ts";
-import { fingerprintOf } from "../../src/model/fingerprint.ts";
+import { fingerprintTag } from "../../src/cdn/headers.ts";
+import { fingerprintOf } from "../../src/personalization/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";

@@ -5,7 +5,7 @@ import { createFetch } from "../../src/base/outgoing.ts";
 import { LogTail } from "../../src/jobs/log-tail.ts";
 import { describeEnd } from "../../src/jobs/monitor-message.ts";
 import { Monitors } from "../../src/jobs/monitors.ts";
-import type { Run } from "../../src/model/job.ts";
+import type { Run } from "../../src/jobs/run.ts";
 import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 interface Call {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { PlanOptions } from "../../src/config/jobs.ts";
+import type { PlanOptions } from "../../src/jobs/options.ts";
 import {
   type DueRun,
   describeMissed,
@@ -11,7 +11,7 @@ import {
   type ScheduledPlan,
   toPlan,
 } from "../../src/jobs/plan.ts";
-import type { Run } from "../../src/model/job.ts";
+import type { Run } from "../../src/jobs/run.ts";
 
 /** An instant of 1 June 2026, a Monday, in UTC: `10:00`, or `10:00:00.001`. */
 const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { fingerprintTag } from "../../src/model/cdn.ts";
-import { presentationFingerprint } from "../../src/model/fingerprint.ts";
-import type { Form } from "../../src/model/form.ts";
+import { fingerprintTag } from "../../src/cdn/headers.ts";
+import type { Form } from "../../src/contract/form.ts";
+import { presentationFingerprint } from "../../src/personalization/fingerprint.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { connectTo, createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";

@@ -6,7 +6,7 @@ import { cleanText, countGraphemes, listRefused } from "../../packages/personali
 import { parseInstruction } from "../../packages/personalizer/src/form/instruction.ts";
 import { isForm, isPersonalization } from "../../packages/personalizer/src/form/response.ts";
 import { toStyles } from "../../packages/personalizer/src/form/styles.ts";
-import type { Personalization } from "../../src/model/personalization.ts";
+import type { Personalization } from "../../src/contract/personalization.ts";
 
 const labels = { ...baseLabels, ...formLabels, texts: {} };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { formatRejectedRow, type ImportReport } from "../../src/model/import-report.ts";
+import { formatRejectedRow, type ImportReport } from "../../src/jobs/import-report.ts";
 import { toCharacterClass } from "../../src/personalization/presentation/characters.ts";
 import { readPresentation } from "../../src/personalization/presentation/parse.ts";
 import { writeFeed } from "../support/feed.ts";

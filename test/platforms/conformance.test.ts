@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { toJson } from "../../src/base/json.ts";
 import { readConfig } from "../../src/config/index.ts";
-import type { Product } from "../../src/model/product.ts";
+import type { Product } from "../../src/contract/product.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { toProduct } from "../support/catalog.ts";
 import { createFilePlatform } from "../support/file-platform.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { productSchema } from "../../src/model/schemas/product.ts";
+import { productSchema } from "../../src/contract/product.ts";
 import {
   BulkReadError,
   type ListedProduct,

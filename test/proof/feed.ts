@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type ListName, skuOf, writeFeed } from "../../bench/support/feed.ts";
-import type { Personalization } from "../../src/model/personalization.ts";
+import type { Personalization } from "../../src/contract/personalization.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { temporaryFolder } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";

@@ -5,15 +5,24 @@ import { root, temporaryFolder } from "../support/pds.ts";
 
 /** Parts of the paths of modules that no response needs before a setting, a job, or a request does. */
 const onDemand = [
-  ...["/src/platforms/shopify/", "/src/webhooks/", "/src/service/push.ts"],
+  ...["/src/platforms/shopify/", "/src/catalog/deliveries.ts", "/src/service/push.ts"],
   ...[
     "/src/cdn/follower.ts",
     "/src/cdn/send.ts",
     "/src/service/cdn.ts",
-    "/src/feed/",
+    "/src/feed/delivery.ts",
+    "/src/feed/file.ts",
+    "/src/feed/csv.ts",
     "/src/personalization/import.ts",
   ],
-  ...["/src/model/schemas/", "/src/reference/", "/src/sample/pages.tsx", "/src/service/widget.ts", "/packages/"],
+  ...[
+    "/src/contract/index.ts",
+    "/src/contract/product.ts",
+    "/src/reference/",
+    "/src/sample/pages.tsx",
+    "/src/service/widget.ts",
+    "/packages/",
+  ],
   ...["/node_modules/pino-pretty/", "/node_modules/toml-eslint-parser/", "node:net", "node:zlib"],
 ];
 

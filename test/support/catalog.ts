@@ -1,5 +1,5 @@
 import type { Reading, Way } from "../../src/catalog/product.ts";
-import type { Image, Metafield, Product, Variant } from "../../src/model/product.ts";
+import type { Image, Metafield, Product, Variant } from "../../src/contract/product.ts";
 
 const at = "2026-03-08T01:30:00-05:00";
 

@@ -2,7 +2,7 @@ import type { ConsoleContext } from "../../src/console/context.ts";
 import { consolePages } from "../../src/console/index.tsx";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import type { JobHealth } from "../../src/model/job.ts";
+import type { JobHealth } from "../../src/jobs/run.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
 import { findInGeneration, formsInGeneration } from "../../src/personalization/generation-reader.ts";
 import { parsePersonalization } from "../../src/personalization/reader.ts";

@@ -1,8 +1,9 @@
 import { readProducts } from "../../src/catalog/product-files.ts";
-import { lagMs, toId } from "../../src/model/product.ts";
+import { toId } from "../../src/contract/product-values.ts";
 import {
   BulkReadError,
   type ListedProduct,
+  lagMs,
   type Platform,
   PlatformError,
   type PlatformProduct,

@@ -7,9 +7,9 @@ import { manualImportOptions, manualPresentationOptions } from "../../src/config
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun } from "../../src/jobs/claim.ts";
+import type { ImportReport } from "../../src/jobs/import-report.ts";
 import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run-job.ts";
-import type { ImportReport } from "../../src/model/import-report.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
 import { sharedPoints } from "../../src/service/points.ts";

@@ -1,4 +1,4 @@
-import { sha256 } from "../../src/model/operator.ts";
+import { sha256 } from "../../src/base/hash.ts";
 
 /** A program that speaks to the admin listener as a browser does, with one cookie. */
 export class Operator {

@@ -1,5 +1,6 @@
+import type { Personalization } from "../../src/contract/personalization.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { compareSequence, type Personalization } from "../../src/model/personalization.ts";
+import { compareSequence } from "../../src/personalization/lists.ts";
 import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
 
 /** What a store serves for a SKU. */

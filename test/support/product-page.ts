@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { toForm } from "../../packages/client/src/form.ts";
 import type { LocalizedForm } from "../../packages/client/src/types.ts";
 import { buildPersonalizer, type PersonalizerScripts } from "../../packages/personalizer/build.ts";
-import type { Personalization } from "../../src/model/personalization.ts";
+import type { Personalization } from "../../src/contract/personalization.ts";
 import { type OpenPage, openPage } from "./browser.ts";
 import { pds, root, serve, temporaryFolder } from "./pds.ts";
 import { until } from "./until.ts";

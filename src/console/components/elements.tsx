@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime, utcTime } from "../../base/format.ts";
-import type { Run } from "../../model/job.ts";
+import type { Run } from "../../jobs/run.ts";
 import { urlWithQuery } from "../urls.ts";
 
 interface TimeProps {

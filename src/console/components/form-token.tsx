@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Viewer } from "../../model/operator.ts";
+import type { Viewer } from "../../http/page.ts";
 
 /** The hidden field by which the server knows that a form is of the viewer's session. */
 export const FormToken = ({ viewer }: { readonly viewer: Viewer | undefined }) =>

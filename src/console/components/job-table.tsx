@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { relativeTime, utcTime } from "../../base/format.ts";
-import type { JobHealth } from "../../model/job.ts";
+import type { JobHealth } from "../../jobs/run.ts";
 import { urlWithQuery } from "../urls.ts";
 import { EmptyState, RunCount, RunStatus, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";

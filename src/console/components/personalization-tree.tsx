@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Personalization, Style } from "../../model/personalization.ts";
+import type { Personalization, Style } from "../../contract/personalization.ts";
 import { urlWithQuery } from "../urls.ts";
 
 interface PersonalizationTreeProps {

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
-import type { Image } from "../../model/product.ts";
+import type { Image } from "../../contract/product.ts";
 import { sampleImagePath } from "../../sample/shop.ts";
 import { originOf } from "../urls.ts";
 import { Section } from "./elements.tsx";

@@ -8,7 +8,7 @@ import type {
   PersonalizationReport,
   PresentationReport,
   Rejection,
-} from "../../model/import-report.ts";
+} from "../../jobs/import-report.ts";
 import { Facts, Section } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
-import type { Personalization } from "../../model/personalization.ts";
+import type { Personalization } from "../../contract/personalization.ts";
 import type { FoundOffer } from "../order-mark.ts";
 import type { ProductOfSku } from "../similar-skus.ts";
 import { CommaSeparated, EmptyState, ExactTime, Preformatted, Section, SkuLink } from "./elements.tsx";

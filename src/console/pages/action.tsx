@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import type { PageRequest } from "../../http/page.ts";
-import { typedField } from "../../model/action.ts";
+import { typedField } from "../../operators/actions/confirmation.ts";
 import { mayOperate } from "../components/actions.tsx";
 import { Facts } from "../components/elements.tsx";
 import { FormToken } from "../components/form-token.tsx";

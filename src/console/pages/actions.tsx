@@ -2,10 +2,9 @@
 import type { Child } from "hono/jsx";
 import { pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
-import type { PageRequest } from "../../http/page.ts";
+import type { PageRequest, Viewer } from "../../http/page.ts";
+import type { JobHealth, Run } from "../../jobs/run.ts";
 import { listRunKinds, listRunsBefore } from "../../jobs/run-list.ts";
-import type { JobHealth, Run } from "../../model/job.ts";
-import type { Viewer } from "../../model/operator.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";

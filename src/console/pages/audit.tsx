@@ -1,10 +1,10 @@
 /** @jsxImportSource hono/jsx */
 
 import { truncate } from "../../base/format.ts";
-import { findAudit, listAudit } from "../../database/audit.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import type { AuditRecord } from "../../model/audit.ts";
+import type { AuditRecord } from "../../operators/audit.ts";
+import { findAudit, listAudit } from "../../operators/audit.ts";
 import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import { type Column, Table } from "../components/table.tsx";

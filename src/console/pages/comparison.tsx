@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime } from "../../base/format.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import type { DifferingNames, GenerationDifference, NamesDifference } from "../../model/personalization.ts";
+import type { DifferingNames, GenerationDifference, NamesDifference } from "../../personalization/comparison.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { ChangedValues } from "../components/changed-values.tsx";
 import { CommaSeparated, EmptyState, Section } from "../components/elements.tsx";

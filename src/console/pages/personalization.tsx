@@ -2,8 +2,8 @@
 import type { Child } from "hono/jsx";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import { maxSkuLength } from "../../model/personalization.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
+import { maxSkuLength } from "../../personalization/lists.ts";
 import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../personalization/store.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";

@@ -4,9 +4,10 @@ import { formatNumber } from "../../base/format.ts";
 import { parseJson, toReadableJson } from "../../base/json.ts";
 import { type FoundProduct, findProduct } from "../../catalog/product.ts";
 import { findProductTruth, type ProductTruth } from "../../catalog/product-truth.ts";
+import type { Metafield, Product, Variant } from "../../contract/product.ts";
+import { parseProductId } from "../../contract/product-values.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import { type Metafield, type Product, parseProductId, type Variant } from "../../model/product.ts";
 import {
   CommaSeparated,
   EmptyState,

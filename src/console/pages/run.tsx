@@ -3,8 +3,8 @@
 import { formatDuration, formatNumber, pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
+import { isOverridable, type Run } from "../../jobs/run.ts";
 import { findLastSuccess, findReport, findRun } from "../../jobs/runs.ts";
-import { isOverridable, type Run } from "../../model/job.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import {
   EmptyState,

@@ -3,8 +3,8 @@
 import { formatDuration, formatDurationCompactly, truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
+import { type Run, runStatuses } from "../../jobs/run.ts";
 import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../jobs/run-list.ts";
-import { type Run, runStatuses } from "../../model/job.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { Chart, ChartTable } from "../components/chart.tsx";

@@ -1,16 +1,8 @@
 import type { Database } from "../../database/database.ts";
-import type { Occurrences, PresentationCheck } from "../../model/import-report.ts";
-import {
-  choiceKey,
-  describeKey,
-  keyOf,
-  lineKey,
-  listLocales,
-  type PresentationEntry,
-  styleKey,
-} from "../../model/presentation.ts";
+import type { Occurrences, PresentationCheck } from "../../jobs/import-report.ts";
 import { countOccurrence } from "../statistics.ts";
 import { walkGroups, walkStyles } from "./codes.ts";
+import { choiceKey, describeKey, keyOf, lineKey, listLocales, type PresentationEntry, styleKey } from "./entry.ts";
 
 /**
  * Compares a presentation with a generation: codes that have no name in a locale that others have,

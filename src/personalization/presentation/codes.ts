@@ -1,5 +1,5 @@
+import type { Choice, Style } from "../../contract/personalization.ts";
 import type { Database } from "../../database/database.ts";
-import type { Choice, Style } from "../../model/personalization.ts";
 import { decodeText } from "../bytes.ts";
 import { listCurrentGenerations } from "../generation.ts";
 import { walkFragments } from "../generation-walk.ts";

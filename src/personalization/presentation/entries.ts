@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { describeIssue } from "../../base/issues.ts";
+import { toLocale } from "../../base/locale.ts";
 import { suggest } from "../../base/suggest.ts";
-import { describeIssue } from "../../config/issues.ts";
-import { reportedReasons } from "../../model/import-report.ts";
-import { toLocale } from "../../model/locale.ts";
-import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "../../model/presentation.ts";
+import { reportedReasons } from "../../jobs/import-report.ts";
 import { toCharacterClass } from "./characters.ts";
+import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "./entry.ts";
 
 const maxName = 200;
 const maxHelp = 2000;

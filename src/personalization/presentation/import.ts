@@ -1,15 +1,16 @@
 import { ServiceError } from "../../base/errors.ts";
 import { wasOrWere } from "../../base/format.ts";
-import type { Config, PresentationOptions } from "../../config/index.ts";
 import type { Database } from "../../database/database.ts";
 import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
 import { throwChanged } from "../../feed/file.ts";
+import type { SourceSettings } from "../../feed/source.ts";
+import type { Difference } from "../../jobs/import-report.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
-import type { Difference } from "../../model/import-report.ts";
-import { keyOf, listLocales, type PresentationEntry } from "../../model/presentation.ts";
 import type { ImportMode } from "../import.ts";
 import { checkPresentation } from "./check.ts";
 import { findCurrentGeneration } from "./codes.ts";
+import { keyOf, listLocales, type PresentationEntry } from "./entry.ts";
+import type { PresentationOptions } from "./options.ts";
 import { type ParsedPresentation, readPresentation } from "./parse.ts";
 import { toFileRequest } from "./source.ts";
 import {
@@ -26,13 +27,13 @@ type Files = DeliveredFiles<"presentation">;
 const minChecked = 20;
 
 /** Reads a presentation file and makes it the brand's current presentation. */
-export function presentationImport(options: PresentationOptions, config: Config, mode: ImportMode): Work {
+export function presentationImport(options: PresentationOptions, settings: SourceSettings, mode: ImportMode): Work {
   return async (context) => {
     const { database, brand, reporter, signal } = context;
     const last = database && (await findLastPresentation(database, brand));
     const known =
       mode.isForced || last === undefined ? undefined : (JSON.parse(last.feed) as KnownFiles<"presentation">);
-    await using delivery = await collectFeed(toFileRequest(options), config, known, signal);
+    await using delivery = await collectFeed(toFileRequest(options), settings, known, signal);
     if (delivery.status === "complete") {
       for (const note of delivery.notes) reporter.note(note);
       await importFile(delivery.files, options, mode, context);

@@ -1,9 +1,9 @@
 import { ServiceError } from "../../base/errors.ts";
 import { suggest } from "../../base/suggest.ts";
-import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../config/toml.ts";
-import { excerpt, type RejectedRow, shorten } from "../../model/import-report.ts";
-import type { EntryKey } from "../../model/presentation.ts";
+import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../base/toml.ts";
+import { excerpt, type RejectedRow, shorten } from "../../jobs/import-report.ts";
 import { checkEntry, isTable, type Table } from "./entries.ts";
+import type { EntryKey } from "./entry.ts";
 import type { ParsedPresentation } from "./parse.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { ServiceError } from "../../base/errors.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { readBytes } from "../../feed/file.ts";
-import type { RejectedRow } from "../../model/import-report.ts";
-import { listLocales, type PresentationEntry } from "../../model/presentation.ts";
+import type { RejectedRow } from "../../jobs/import-report.ts";
 import { maxLocales, sortEntries } from "./entries.ts";
+import { listLocales, type PresentationEntry } from "./entry.ts";
 import { parsePresentationToml } from "./parse-toml.ts";
 
 /** Content of a presentation file. */

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
-import type { PresentationOptions } from "../../config/index.ts";
-import { isUrl } from "../../config/values.ts";
+import { isUrl } from "../../base/url.ts";
 import type { FeedRequest } from "../../feed/delivery.ts";
+import type { PresentationOptions } from "./options.ts";
 
 /** The one file of a presentation, as a feed. */
 export function toFileRequest({ source, settle_seconds }: PresentationOptions): FeedRequest<"presentation"> {

@@ -1,11 +1,11 @@
-import { presentationImportName } from "../../config/jobs.ts";
 import { recordPersonalizationChange } from "../../database/change.ts";
 import type { Database, Queryable, Transaction } from "../../database/database.ts";
 import { requireUnderWay } from "../../jobs/claim.ts";
 import { cancelImport } from "../../jobs/run-cancellation.ts";
-import { presentationFingerprint } from "../../model/fingerprint.ts";
-import type { PresentationEntry } from "../../model/presentation.ts";
+import { presentationFingerprint } from "../fingerprint.ts";
 import { requireCurrent } from "../generation-current.ts";
+import { presentationImportName } from "../options.ts";
+import type { PresentationEntry } from "./entry.ts";
 
 /** A stored presentation of a brand. */
 export interface StoredPresentation {

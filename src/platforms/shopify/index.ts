@@ -1,7 +1,6 @@
 import { hideCredentials } from "../../base/credentials.ts";
 import type { Log } from "../../base/log.ts";
 import { createFetch, type Fetch } from "../../base/outgoing.ts";
-import type { Config } from "../../config/index.ts";
 import type { Platform, SharedPoints } from "../platform.ts";
 import { createClient, type SendRequest } from "./client.ts";
 import { Documents } from "./documents.ts";
@@ -9,20 +8,21 @@ import { listDeletions } from "./list-deletions.ts";
 import { countProducts, findProductId, listProducts } from "./list-products.ts";
 import { readPages } from "./read-page.ts";
 import { readProduct } from "./read-product.ts";
+import type { ShopifySettings } from "./settings.ts";
 import { readShop } from "./shop.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 import { grantedToken, staticToken } from "./token.ts";
 import { createReceiver } from "./webhooks.ts";
 
 /** Creates the Shopify shop for which the settings have an access token or client credentials. */
-export function createShopify(config: Config, log: Log, points?: SharedPoints): Platform {
-  const { publication, metafieldNamespaces: namespaces, maxFileMegabytes: maxMegabytes } = config;
-  const fetch = createFetch(config);
+export function createShopify(settings: ShopifySettings, log: Log, points?: SharedPoints): Platform {
+  const { publication, metafieldNamespaces: namespaces, maxFileMegabytes: maxMegabytes } = settings;
+  const fetch = createFetch(settings);
   const documents = new Documents(log, { publication, namespaces });
-  const request = connect(config, { documents, log, points, fetch });
-  const receiver = createReceiver(config);
+  const request = connect(settings, { documents, log, points, fetch });
+  const receiver = createReceiver(settings);
   return {
-    source: hideCredentials(config.shopifyApiUrl) || config.shopDomain,
+    source: hideCredentials(settings.shopifyApiUrl) || settings.shopDomain,
     settings: "SHOP_DOMAIN, SHOPIFY_API_URL, and the access token",
     rereadMs: 2000,
     readShop: (signal) => readShop(request, { priority: "sync", signal }),
@@ -50,10 +50,10 @@ interface ConnectionContext {
   readonly fetch: Fetch;
 }
 
-function connect(config: Config, context: ConnectionContext): SendRequest {
-  const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = config;
-  const origin = new URL(config.shopifyApiUrl === "" ? `https://${config.shopDomain}` : config.shopifyApiUrl);
-  const path = `/admin/api/${config.shopifyApiVersion}/graphql.json`;
+function connect(settings: ShopifySettings, context: ConnectionContext): SendRequest {
+  const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = settings;
+  const origin = new URL(settings.shopifyApiUrl === "" ? `https://${settings.shopDomain}` : settings.shopifyApiUrl);
+  const path = `/admin/api/${settings.shopifyApiVersion}/graphql.json`;
   const url = new URL(origin.pathname === "/" ? path : origin, origin).href;
   if (shopifyAccessToken !== "") return createClient({ ...context, url, token: staticToken(shopifyAccessToken) });
   const grantUrl = new URL("/admin/oauth/access_token", origin).href;

@@ -1,15 +1,5 @@
-import {
-  addressOf,
-  type Id,
-  type Image,
-  type Metafield,
-  type Option,
-  type Product,
-  parseProductId,
-  toId,
-  toMoney,
-  type Variant,
-} from "../../model/product.ts";
+import type { Image, Metafield, Option, Product, Variant } from "../../contract/product.ts";
+import { addressOf, type Id, parseProductId, toId, toMoney } from "../../contract/product-values.ts";
 import type { PlatformProduct, UnnamedImage, UnusableProduct } from "../platform.ts";
 import type { DocumentSet } from "./documents.ts";
 import { localTimeFormatter } from "./local-time.ts";

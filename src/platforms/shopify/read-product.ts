@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { lagMs } from "../../model/product.ts";
-import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
+import { ChangingProductError, lagMs, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
 import type {

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { ServiceError } from "../../base/errors.ts";
 import { parseJson } from "../../base/json.ts";
-import type { Config } from "../../config/index.ts";
-import { maxId } from "../../model/product.ts";
+import { maxId } from "../../contract/product-values.ts";
 import type { Delivery, DeliveryReceiver } from "../platform.ts";
+import type { ShopifySettings } from "./settings.ts";
 
 export const webhookPath = "/webhooks/shopify";
 
@@ -12,8 +12,8 @@ const uninstalledTopic = "app/uninstalled";
 export const webhookTopics: readonly string[] = [...productTopics, uninstalledTopic];
 
 /** Understands webhooks; undefined without the secret that signs them. */
-export function createReceiver(config: Config): DeliveryReceiver | undefined {
-  const { shopifyWebhookSecret, shopifyWebhookSecretPrevious, shopDomain, shopifyApiUrl } = config;
+export function createReceiver(settings: ShopifySettings): DeliveryReceiver | undefined {
+  const { shopifyWebhookSecret, shopifyWebhookSecretPrevious, shopDomain, shopifyApiUrl } = settings;
   if (shopifyWebhookSecret === "") return undefined;
   const secrets = [shopifyWebhookSecret, shopifyWebhookSecretPrevious].filter((secret) => secret !== "");
   // Product responses may name another domain of the shop than its API has.

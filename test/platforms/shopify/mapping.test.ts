@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { toJson } from "../../../src/base/json.ts";
-import { type Id, maxId, type Product, toId, type Variant } from "../../../src/model/product.ts";
-import { productSchema } from "../../../src/model/schemas/product.ts";
+import { type Product, productSchema, type Variant } from "../../../src/contract/product.ts";
+import { type Id, maxId, toId } from "../../../src/contract/product-values.ts";
 import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
 import { type ShopUnits, toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
 import type {

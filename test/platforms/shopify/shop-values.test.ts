@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import pino from "pino";
 import { readConfig } from "../../../src/config/index.ts";
-import type { Product } from "../../../src/model/product.ts";
+import type { Product } from "../../../src/contract/product.ts";
 import { createPlatform } from "../../../src/platforms/index.ts";
 import type { Platform, PlatformProduct, UnusableProduct } from "../../../src/platforms/platform.ts";
 import { environmentOf, startPlatform } from "../../support/platform.ts";

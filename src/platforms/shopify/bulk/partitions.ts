@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../../../base/temporary-folder.ts";
-import { type Id, toId } from "../../../model/product.ts";
+import { type Id, toId } from "../../../contract/product-values.ts";
 import type { CompleteProduct } from "../queries.ts";
 import { splitLines } from "./lines.ts";
 import { buildProducts } from "./products.ts";

@@ -1,0 +1,81 @@
+/** How a provider's caches learn how long to keep a response, and by which tags to purge it. */
+export interface Cdn {
+  /** Field that only this CDN reads, in place of `Cache-Control`. */
+  readonly cacheField: string;
+  readonly tagField: string;
+  readonly tagSeparator: "," | " ";
+  /** Limit of one tag, in bytes. */
+  readonly maxTagLength: number;
+  /** Limit of the field's value, in bytes. */
+  readonly maxTagsLength: number;
+}
+
+/**
+ * By the names in the setting `CDN`. Each CDN reads its own headers, so only those of one are sent: all of
+ * them took a third of 750 bytes. Responses with more tags than fit are not cached, because CDNs drop tags.
+ */
+export const cdns = {
+  none: undefined,
+  // A purge accepts tags of 1,024 characters.
+  cloudflare: {
+    cacheField: "Cloudflare-CDN-Cache-Control",
+    tagField: "Cache-Tag",
+    tagSeparator: ",",
+    maxTagLength: 1024,
+    maxTagsLength: 16 * 1024,
+  },
+  fastly: {
+    cacheField: "Surrogate-Control",
+    tagField: "Surrogate-Key",
+    tagSeparator: " ",
+    maxTagLength: 1024,
+    maxTagsLength: 16 * 1024,
+  },
+  // `http_resp_hdr_len` limits the line `xkey: TAGS` to 8 kB by default.
+  varnish: {
+    cacheField: "Surrogate-Control",
+    tagField: "xkey",
+    tagSeparator: " ",
+    maxTagLength: 8000,
+    maxTagsLength: 8000,
+  },
+  // Akamai has the lowest limits: it ignores longer tags without an error.
+  generic: {
+    cacheField: "CDN-Cache-Control",
+    tagField: "Cache-Tag",
+    tagSeparator: ",",
+    maxTagLength: 128,
+    maxTagsLength: 8000,
+  },
+} as const satisfies Record<string, Cdn | undefined>;
+
+export type CdnName = keyof typeof cdns;
+
+/**
+ * The tag of a SKU, style, or choice group by its fingerprint. Changes of personalization are recorded
+ * by fingerprint, so a purge needs no list of the SKUs that use a style.
+ */
+export const fingerprintTag = (fingerprint: number) => `pz-${fingerprint.toString(36)}`;
+
+/** The tag of one response. */
+export const keyTag = (noun: string, key: string) => `${noun}-${percentEncode(key)}`;
+
+/** All but letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`. */
+const percentEncode = (text: string) =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+/**
+ * @param tags visible ASCII without separators
+ * @returns undefined if they exceed a limit, so that the CDN could not purge the response
+ */
+export function toPurgeTags(
+  tags: readonly string[],
+  cdn: Cdn,
+): { readonly field: string; readonly value: string } | undefined {
+  const value = tags.join(cdn.tagSeparator);
+  const fit = value.length <= cdn.maxTagsLength && tags.every((tag) => tag.length <= cdn.maxTagLength);
+  return fit ? { field: cdn.tagField, value } : undefined;
+}

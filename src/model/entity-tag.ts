@@ -1,2 +1,0 @@
-/** Computes the entity tag, without quotes, of a body that is not stored with one. */
-export const hashTag = (body: string | Uint8Array | BigUint64Array) => Bun.hash.xxHash3(body).toString(36);

@@ -1,0 +1,187 @@
+import { ServiceError } from "../../base/errors.ts";
+import { toSentence, truncate } from "../../base/format.ts";
+import type { Log } from "../../base/log.ts";
+import { RateLimiter } from "../../http/rate-limiter.ts";
+import type { AuditRequest, AuditResult } from "../audit.ts";
+import { beginAudit, endAudit } from "../audit.ts";
+import type { Action, ActionContext, PlannedAction } from "./action.ts";
+import { removeBrand, rollback, rollbackPresentationOf } from "./brands.ts";
+import { type Confirmation, typedField } from "./confirmation.ts";
+import { dryRun, force, pause, resume, run } from "./jobs.ts";
+import { cancel, retry, retryMatching } from "./runs.ts";
+
+export type { ActionContext } from "./action.ts";
+
+/** Everything that operators can do in the console, by its name in URLs and in the audit. */
+const actions: Readonly<Record<string, Action>> = {
+  run,
+  "dry-run": dryRun,
+  force,
+  pause,
+  resume,
+  cancel,
+  retry,
+  "retry-matching": retryMatching,
+  rollback,
+  "rollback-presentation": rollbackPresentationOf,
+  "remove-brand": removeBrand,
+};
+
+/** How long a page waits for the end of an action; the audit record has it later. */
+const patienceMs = 5000;
+
+/** Refusals recorded per minute and operator, so that nobody with a token can fill the store. */
+const maxRefusals = 5;
+const maxRefusalLength = 500;
+
+type Ended = AuditResult & { readonly url?: string };
+
+/** Performs what operators ask for, and records it. */
+export class Actions {
+  readonly #context: ActionContext;
+  readonly #log: Log;
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #refusals = new RateLimiter(maxRefusals);
+
+  constructor(context: ActionContext, log: Log) {
+    this.#context = context;
+    this.#log = log;
+  }
+
+  /** Settles when all actions that were begun have ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#pending);
+  }
+
+  /** Describes the effects of an action. @throws ServiceError */
+  async confirm(name: string, parameters: URLSearchParams): Promise<Confirmation> {
+    const { subject: _, perform: _perform, ...confirmation } = await this.#plan(name, parameters);
+    return confirmation;
+  }
+
+  /**
+   * Performs an action. Its record is stored before anything is changed.
+   * @returns the path of the page with the result
+   * @throws ServiceError `conflict` if a check prevented it
+   */
+  async perform(
+    name: string,
+    parameters: URLSearchParams,
+    by: Pick<AuditRequest, "operator" | "client">,
+  ): Promise<string> {
+    const plan = await this.#planChecked(name, parameters).catch(async (error) => {
+      await this.refuse(name, by, error, describe(parameters));
+      throw error;
+    });
+    const request = { ...by, action: name, subject: plan.subject };
+    const id = await beginAudit(this.#context.writer, request);
+    const ended = this.#end(id, request, plan);
+    this.#pending.add(ended);
+    void ended.finally(() => this.#pending.delete(ended));
+    const timeout = Promise.withResolvers<undefined>();
+    const timer = setTimeout(timeout.resolve, patienceMs);
+    const result = await Promise.race([ended, timeout.promise]);
+    clearTimeout(timer);
+    const record = `/audit/${id}`;
+    if (result === undefined) return record;
+    if (result.outcome === "done") return result.url ?? record;
+    throw new ServiceError("conflict", `${result.result} This is audit record ${id}.`);
+  }
+
+  /** Records that an operator signed in or out. */
+  async note(request: Omit<AuditRequest, "subject">): Promise<void> {
+    this.#log.info(request, "operator action");
+    const id = await beginAudit(this.#context.writer, { ...request, subject: "console" });
+    await endAudit(this.#context.writer, id, { outcome: "done", result: "" });
+  }
+
+  /**
+   * Records that an operator asked for an action that a check prevented.
+   * @param asked what the request said, as far as it was read
+   */
+  async refuse(
+    action: string,
+    by: Pick<AuditRequest, "operator" | "client">,
+    error: unknown,
+    asked = "",
+  ): Promise<void> {
+    if (!(error instanceof ServiceError && Object.hasOwn(actions, action))) return;
+    if (!this.#refusals.take(by.operator).isAllowed) return;
+    const request = { ...by, action, subject: toStorable(asked) };
+    const ended = { outcome: "refused", result: toStorable(error.message) } as const;
+    this.#log.info({ ...request, ...ended }, "operator action");
+    try {
+      await endAudit(this.#context.writer, await beginAudit(this.#context.writer, request), ended);
+    } catch (err) {
+      this.#log.error({ ...request, err }, "cannot record a refused operator action");
+    }
+  }
+
+  async #planChecked(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
+    const plan = await this.#plan(name, parameters);
+    requireTyped(plan, parameters);
+    return plan;
+  }
+
+  async #plan(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined) throw new ServiceError("not_found", "There is no such action.");
+    const plan = await action(this.#context, parameters);
+    requireKnown(plan, parameters);
+    return plan;
+  }
+
+  async #end(id: number, request: AuditRequest, { perform }: PlannedAction): Promise<Ended> {
+    const ended = await perform(request.operator).then(
+      (done): Ended => ({ outcome: "done", ...done }),
+      (error): Ended => this.#toFailure(id, error),
+    );
+    const { outcome, result } = ended;
+    this.#log.info({ ...request, audit: id, outcome, result }, "operator action");
+    // Its record says that it began, if the store is lost now.
+    await endAudit(this.#context.writer, id, ended).catch((error) =>
+      this.#log.error({ audit: id, err: error }, "cannot record the end of an operator action"),
+    );
+    return ended;
+  }
+
+  #toFailure(audit: number, error: unknown): Ended {
+    if (error instanceof ServiceError) return { outcome: "refused", result: toSentence(error.message) };
+    this.#log.error({ audit, err: error }, "an operator action failed");
+    return { outcome: "failed", result: "An internal error occurred; the log has it. Check what was changed." };
+  }
+}
+
+/** A value of another name may be a secret that somebody sent by mistake. */
+const shownParameters = ["job", "brand", "run", "outcome", "from", "to"];
+
+const describe = (parameters: URLSearchParams) =>
+  [...parameters].flatMap(([name, value]) => (shownParameters.includes(name) ? [`${name}=${value}`] : [])).join(", ");
+
+/** Text of a request may be long, and have characters that not every engine accepts. */
+const toStorable = (text: string) => truncate(text, maxRefusalLength).replaceAll("\0", "").toWellFormed();
+
+/**
+ * A misspelled parameter must not turn an action into another one.
+ * @throws ServiceError `bad_request`
+ */
+function requireKnown({ fields, typed }: Confirmation, parameters: URLSearchParams): void {
+  const known = [...Object.keys(fields), ...(typed === undefined ? [] : [typedField])];
+  const names = [...parameters].flatMap(([name, value]) => (value === "" ? [] : [name]));
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new ServiceError(
+      "bad_request",
+      `${JSON.stringify(unknown)} is not a parameter of this action; it has ${known.join(", ")}. Nothing was changed.`,
+    );
+  }
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated === undefined) return;
+  throw new ServiceError("bad_request", `The parameter ${repeated} is given more than once. Nothing was changed.`);
+}
+
+/** @throws ServiceError `bad_request` */
+function requireTyped({ typed }: Confirmation, parameters: URLSearchParams): void {
+  if (typed === undefined || parameters.get(typedField)?.trim() === typed.value.trim()) return;
+  throw new ServiceError("bad_request", `${typed.label}: ${JSON.stringify(typed.value)}. Nothing was changed.`);
+}

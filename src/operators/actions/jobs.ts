@@ -1,0 +1,178 @@
+import { ServiceError } from "../../base/errors.ts";
+import { formatNumber, pluralize, utcTime } from "../../base/format.ts";
+import type { PlannedJob } from "../../jobs/job.ts";
+import { findPause, pauseJob, resumeJob } from "../../jobs/job-pause.ts";
+import { findNewestRun, findRunUnderWay } from "../../jobs/runs.ts";
+import { type Action, type ActionContext, requireParameter } from "./action.ts";
+
+/** @throws ServiceError `conflict` */
+export function findJob({ jobs }: ActionContext, name: string, brand: string): PlannedJob {
+  const job = jobs.find((each) => each.name === name && each.brand === brand);
+  if (job !== undefined) return job;
+  throw new ServiceError("conflict", `The job ${name} is not configured here for ${brand}.`);
+}
+
+const jobOf = (context: ActionContext, parameters: URLSearchParams) =>
+  findJob(context, requireParameter(parameters, "job"), requireParameter(parameters, "brand"));
+
+export const nameOf = ({ name, brand }: PlannedJob) => `${name} for ${brand}`;
+
+/** @throws ServiceError `conflict` while the job is running */
+export async function requireIdle({ database }: ActionContext, job: PlannedJob): Promise<void> {
+  const run = await findRunUnderWay(database, job.name, job.brand);
+  if (run === undefined) return;
+  throw new ServiceError(
+    "conflict",
+    `Run ${run.id} of ${nameOf(job)} has been in progress since ${utcTime(run.startedAt)}. Wait until it ends, or cancel it.`,
+  );
+}
+
+/**
+ * The newest run of a job, for a field of the form: one that is sent twice, or late, starts no other run.
+ * @throws ServiceError `conflict` if the form names another one
+ */
+export async function findLatest(
+  { database }: ActionContext,
+  job: PlannedJob,
+  parameters: URLSearchParams,
+): Promise<string> {
+  const newest = await findNewestRun(database, job.name, job.brand);
+  const id = `${newest?.id ?? "none"}`;
+  if ((parameters.get("after") || id) === id) return id;
+  throw new ServiceError("conflict", `Run ${id} of ${nameOf(job)} has begun since this form was loaded.`);
+}
+
+export const factsOf = ({ name, brand, source }: PlannedJob) =>
+  [
+    ["Job", name],
+    ["Brand", brand],
+    ["Source", source],
+  ] as const;
+
+const fieldsOf = ({ name, brand }: PlannedJob) => ({ job: name, brand });
+
+/** Runs a job now. */
+export const run: Action = async (context, parameters) => {
+  const job = jobOf(context, parameters);
+  await requireIdle(context, job);
+  const after = await findLatest(context, job, parameters);
+  const pause = await findPause(context.database, job.name, job.brand);
+  return {
+    title: `Run ${job.name} now`,
+    facts: factsOf(job),
+    consequences: [
+      "A run starts in this replica, within the job's time limit and checks.",
+      ...(pause?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
+    ],
+    button: "Run now",
+    fields: { ...fieldsOf(job), after },
+    subject: nameOf(job),
+    perform: () => start(context, job, false),
+  };
+};
+
+/** Runs an import although its checks fail. */
+export const force: Action = async (context, parameters) => {
+  const job = importOf(context, parameters);
+  await requireIdle(context, job);
+  const after = await findLatest(context, job, parameters);
+  return {
+    title: `Run ${job.name} past its checks`,
+    facts: factsOf(job),
+    consequences: [
+      "The current data of the source is imported, even if checks fail. It may differ from the data that a failed run read.",
+      "Rows and products that are missing there are removed from the shop's pages at once.",
+      "The run's report lists the checks that were overridden. Personalization can be rolled back; products cannot.",
+    ],
+    button: "Import without checks",
+    fields: { ...fieldsOf(job), after },
+    subject: nameOf(job),
+    perform: () => start(context, job, true),
+  };
+};
+
+export async function start(context: ActionContext, job: PlannedJob, isForced: boolean) {
+  const id = await context.startRun(job, isForced);
+  return { result: `started run ${id}`, url: `/runs/${id}` };
+}
+
+/** Tries an import without changing anything. */
+export const dryRun: Action = async (context, parameters) => {
+  const job = importOf(context, parameters);
+  return {
+    title: `Try ${job.name}`,
+    facts: factsOf(job),
+    consequences: ["The current data of the source is read and checked. Nothing is changed. The result is a report."],
+    button: "Start the dry run",
+    fields: fieldsOf(job),
+    subject: nameOf(job),
+    perform: async () => {
+      const { counts, reason, report } = await context.dryRun(job);
+      const result = reason === undefined ? `would import ${formatNumber(counts)}` : `would fail: ${reason}`;
+      return { result, report };
+    },
+  };
+};
+
+function importOf(context: ActionContext, parameters: URLSearchParams): PlannedJob {
+  const job = jobOf(context, parameters);
+  if (job.isImport === true) return job;
+  throw new ServiceError("conflict", `${job.name} is not an import, so it has no dry run and no checks to override.`);
+}
+
+/** Starts no scheduled runs of a job until it is resumed. */
+export const pause: Action = async (context, parameters) => {
+  const job = jobOf(context, parameters);
+  const [known, current] = await Promise.all([
+    findPause(context.database, job.name, job.brand),
+    findRunUnderWay(context.database, job.name, job.brand),
+  ]);
+  if (known?.resumedAt === null) {
+    throw new ServiceError(
+      "conflict",
+      `${nameOf(job)} has been paused since ${utcTime(known.pausedAt)} by ${known.pausedBy}.`,
+    );
+  }
+  return {
+    title: `Pause ${job.name}`,
+    facts: factsOf(job),
+    consequences: [
+      "No replica starts a scheduled run of this job until somebody resumes it. Scheduled times until then are skipped.",
+      ...(current === undefined ? [] : [`Run ${current.id} is in progress, and continues.`]),
+    ],
+    button: "Pause",
+    fields: fieldsOf(job),
+    subject: nameOf(job),
+    perform: async (operator) => {
+      const isNew = await pauseJob(context.writer, job.name, job.brand, operator);
+      return { result: isNew ? "paused" : "was paused already", url: "/actions" };
+    },
+  };
+};
+
+/** Lets a job's schedule continue. */
+export const resume: Action = async (context, parameters) => {
+  const job = jobOf(context, parameters);
+  const known = await findPause(context.database, job.name, job.brand);
+  if (known?.resumedAt !== null) throw new ServiceError("conflict", `${nameOf(job)} is not paused.`);
+  const next = job.plan.schedule?.next(Date.now());
+  return {
+    title: `Resume ${job.name}`,
+    facts: [...factsOf(job), ["Paused", `since ${utcTime(known.pausedAt)} by ${known.pausedBy}`]],
+    consequences: [
+      next === undefined
+        ? "The job has no schedule."
+        : `Its schedule continues. The next run is at ${utcTime(new Date(next).toISOString())}.`,
+    ],
+    button: "Resume",
+    fields: fieldsOf(job),
+    subject: nameOf(job),
+    perform: async () => {
+      const wasPaused = await resumeJob(context.writer, job.name, job.brand);
+      return { result: wasPaused ? "resumed" : "was no longer paused", url: "/actions" };
+    },
+  };
+};
+
+export const listed = (jobs: readonly PlannedJob[]) =>
+  `${pluralize(jobs.length, "job")}: ${jobs.map(nameOf).join(", ")}`;

@@ -1,0 +1,106 @@
+import { hideCredentials } from "../base/credentials.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import type { ImportReport } from "../jobs/import-report.ts";
+
+/** How an operator's action ended. `refused`: a check prevented it, and nothing was changed. */
+export type AuditOutcome = "done" | "refused" | "failed";
+
+/** An action that an operator asked for. */
+export interface AuditRequest {
+  readonly operator: string;
+  /** Address of the client. */
+  readonly client: string;
+  /** Name of the action. */
+  readonly action: string;
+  /** Subject of the action, such as a job or a run, in words. */
+  readonly subject: string;
+}
+
+/** How it ended. */
+export interface AuditResult {
+  readonly outcome: AuditOutcome;
+  /** In words. */
+  readonly result: string;
+  /** Findings of a dry run. */
+  readonly report?: ImportReport | undefined;
+}
+
+/** An action of an operator. Times are ISO 8601 in UTC, by the database's clock. */
+export interface AuditRecord extends AuditRequest {
+  readonly id: number;
+  readonly begunAt: string;
+  /** Null until the action has ended, as are outcome and result. */
+  readonly endedAt: string | null;
+  readonly outcome: AuditOutcome | null;
+  readonly result: string | null;
+}
+
+/** Records that an action begins. @returns the id of its record */
+export async function beginAudit(
+  database: Database,
+  { operator, client, action, subject }: AuditRequest,
+): Promise<number> {
+  // Unlike a write, a read fails if the store's file was replaced: others would see nothing of the action.
+  await findAudit(database, 0);
+  return await database.inTransaction(async ({ sql, engine }) => {
+    const [row] = await sql<{ id: number }[]>`
+      INSERT INTO audit_record (begun_at, operator, client, action, subject)
+      VALUES (${sql.unsafe(engine.now)}, ${operator}, ${client}, ${action}, ${hideCredentials(subject)}) RETURNING id`;
+    if (row === undefined) throw new Error("the database created no audit record");
+    return row.id;
+  });
+}
+
+/** Records how an action ended. A record that has a result keeps it. */
+export async function endAudit(
+  database: Database,
+  id: number,
+  { outcome, result, report }: AuditResult,
+): Promise<void> {
+  const text = report === undefined ? null : hideCredentials(JSON.stringify(report));
+  await database.inTransaction(
+    ({ sql, engine }) => sql`
+      UPDATE audit_record SET ended_at = ${sql.unsafe(engine.now)}, outcome = ${outcome},
+        result = ${hideCredentials(result)}, report = ${text}
+      WHERE id = ${id} AND outcome IS NULL`,
+  );
+}
+
+const columns = `id, begun_at AS "begunAt", operator, client, action, subject, ended_at AS "endedAt", outcome, result`;
+const maxId = 2 ** 31 - 1;
+
+/** The newest records, newest first. @param before only those that began before this one */
+export async function listAudit({ read }: Queryable, before = maxId, limit = 50): Promise<AuditRecord[]> {
+  return await read<AuditRecord>(`SELECT ${columns} FROM audit_record WHERE id < $1 ORDER BY id DESC LIMIT ${limit}`, [
+    before,
+  ]);
+}
+
+/** @returns undefined when there is no such record */
+export async function findAudit(
+  { read }: Queryable,
+  id: number,
+): Promise<(AuditRecord & { readonly report: ImportReport | undefined }) | undefined> {
+  const [row] = await read<AuditRecord & { report: string | null }>(
+    `SELECT ${columns}, report FROM audit_record WHERE id = $1`,
+    [id],
+  );
+  return row && { ...row, report: row.report === null ? undefined : (JSON.parse(row.report) as ImportReport) };
+}
+
+/** People do less than schedules. */
+const removalBatch = 500;
+
+/** Removes the records that began before an instant. */
+export async function removeAudit(database: Database, before: string, signal: AbortSignal): Promise<void> {
+  while ((await removeBatch(database, before)) === removalBatch) signal.throwIfAborted();
+}
+
+async function removeBatch(database: Database, before: string): Promise<number> {
+  return await database.inTransaction(async ({ sql }) => {
+    const { count } = await sql`
+      DELETE FROM audit_record WHERE id IN (
+        SELECT id FROM audit_record WHERE begun_at < ${before} ORDER BY begun_at, id LIMIT ${removalBatch})`;
+    return count as number;
+  });
+}
