@@ -2,7 +2,7 @@ import type { BunRequest } from "bun";
 import type { MaybePromise } from "../base/maybe-promise.ts";
 import type { CacheLifetime } from "../cache/namespace.ts";
 import type { CachePolicy } from "../cache/policy.ts";
-import type { FoundProduct } from "../catalog/product.ts";
+import type { ProductFinder } from "../catalog/product-finder.ts";
 import type { CdnName } from "../cdn/headers.ts";
 import type { SchemaName } from "../contract/index.ts";
 import type { Database } from "../database/database.ts";
@@ -65,20 +65,10 @@ export interface OperationSettings {
 }
 
 /** Dependencies of the operations. */
-export interface OperationContext {
+export interface OperationContext extends ProductFinder {
   readonly settings: OperationSettings;
   /** Runs a query within the store's concurrency limit. @param network as of a loader */
   readonly query: <T>(run: (database: Database) => MaybePromise<T>, network?: () => string) => MaybePromise<T>;
-  /**
-   * Finds a visible product in the store or, if it is not stored, on the platform.
-   * @param network as of a loader
-   */
-  readonly findProduct: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
-  /**
-   * Finds the product that has a handle, also one that is not visible, in the store or on the
-   * platform.
-   */
-  readonly findProductId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   /** The network of the client that sent a request. */
   readonly networkOf: (origin: RequestOrigin) => string;
   readonly personalization: PersonalizationReader;

@@ -1,16 +1,6 @@
 import type { RenderPage } from "../http/page.ts";
 import type { SampleContext } from "./catalog.ts";
-import { examplePath } from "./shop.ts";
-
-const routes = [
-  examplePath,
-  "/example/products/:id",
-  "/example/products/:id/cart",
-  "/example/style.css",
-  "/example/script.js",
-] as const;
-
-export type SampleRoute = (typeof routes)[number];
+import { type SampleRoute, sampleRoutes } from "./shop.ts";
 
 /**
  * A demo shop: a product page and a cart, built from the public operations the way a storefront
@@ -23,5 +13,5 @@ export function samplePages(context: SampleContext): Readonly<Record<string, Ren
     pages ??= load();
     return await (await pages)[route](request);
   };
-  return Object.fromEntries(routes.map((route) => [route, (request) => render(route, request)]));
+  return Object.fromEntries(sampleRoutes.map((route) => [route, (request) => render(route, request)]));
 }

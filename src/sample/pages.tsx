@@ -4,9 +4,9 @@ import type { Product } from "../contract/product.ts";
 import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../http/page.ts";
 import { CartPage } from "./cart-page.tsx";
 import { findDefaultProduct, findSampleProduct, listSampleProducts, type SampleContext } from "./catalog.ts";
-import type { SampleRoute } from "./index.ts";
 import { ProductPage } from "./product-page.tsx";
 import script from "./script.js" with { type: "text" };
+import type { SampleRoute } from "./shop.ts";
 import { examplePath } from "./shop.ts";
 import style from "./style.css" with { type: "text" };
 

@@ -17,3 +17,13 @@ export function sampleImagePath(address: string): string | undefined {
   const path = URL.parse(address)?.pathname ?? "";
   return imagePath.test(path) ? path : undefined;
 }
+
+export const sampleRoutes = [
+  examplePath,
+  "/example/products/:id",
+  "/example/products/:id/cart",
+  "/example/style.css",
+  "/example/script.js",
+] as const;
+
+export type SampleRoute = (typeof sampleRoutes)[number];

@@ -13,13 +13,14 @@ import type { Config } from "../config/index.ts";
 import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { toFormPath } from "../operations/form.ts";
+import type { Part } from "./parts.ts";
 
 /** Purging the CDN. */
 export interface Purging {
   readonly counter: PurgeCounter;
   readStatus(database: Database): Promise<PurgeStatus[]>;
-  /** @returns a promise that settles when the signal has stopped it */
-  start(context: PurgingContext): Promise<unknown>;
+  /** Follows the changes until the signal aborts. */
+  start(context: PurgingContext): Part;
 }
 
 interface PurgingContext {
@@ -42,12 +43,12 @@ export function createPurging(config: Config, purge: PurgeOptions): Purging {
   return {
     counter,
     readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
-    start: async ({ database, holder, cache, originUrl, log, signal }) => {
+    start: ({ database, holder, cache, originUrl, log, signal }) => {
       const sent = { counter, log, fetch, signal };
       const prober = edgeUrl === "" ? undefined : new Prober({ ...sent, edgeUrl, originUrl: toReachable(originUrl) });
       const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));
-      await followChanges({ database, holder, targets, form: formOf(config), ...sent, onSettled });
-      await prober?.stopped;
+      const following = followChanges({ database, holder, targets, form: formOf(config), ...sent, onSettled });
+      return { stop: () => following.then(() => prober?.stopped) };
     },
   };
 }

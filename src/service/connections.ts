@@ -5,6 +5,7 @@ import { requirePrimary } from "../database/change.ts";
 import { type Database, readNow } from "../database/database.ts";
 import type { ConnectOptions } from "../database/engines/engine.ts";
 import { closeDatabase, openDatabase } from "../database/index.ts";
+import type { Part } from "./parts.ts";
 
 /**
  * The connections of a process to its store, by purpose: what waits on those of one purpose does
@@ -27,7 +28,7 @@ export function pooledOptions({ databaseDirectUrl, databasePrepare }: Config): C
   return { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
 }
 
-export async function openConnections(config: Config, log: Log): Promise<Connections> {
+export async function openConnections(config: Config, log: Log): Promise<Connections & Part> {
   const { databaseUrl, databaseDirectUrl, databaseConnections } = config;
   const pooled = pooledOptions(config);
   const directUrl = databaseDirectUrl || databaseUrl;
@@ -44,7 +45,8 @@ export async function openConnections(config: Config, log: Log): Promise<Connect
   }
   const scheduling = await openDatabase(directUrl, "scheduling", direct);
   const background = await openDatabase(databaseUrl, "background", { ...pooled, max: max.background });
-  return { serving, scheduling, writer, background };
+  const connections = { serving, scheduling, writer, background };
+  return { ...connections, stop: () => Promise.all(listAll(connections).map(closeDatabase)) };
 }
 
 /** Of more connections than purposes, most go to writes, which wait for each other's locks. */
@@ -72,21 +74,28 @@ const watchMs = 2000;
 const silenceMs = 15_000;
 
 /**
- * Gives up the connections for writes when they do not respond, until the signal aborts: a lost
- * machine closes none. With a connection pooler, reads may go on meanwhile.
+ * Gives up the connections for writes when they do not respond, until it is stopped: a lost machine closes
+ * none. With a connection pooler, reads may go on meanwhile.
  */
-export async function watchWrites({ scheduling, writer }: Connections, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    // An error is a response too.
-    const response = readNow(scheduling).catch(() => "");
-    const silence = sleep(silenceMs, undefined, { signal }).catch(() => "");
-    if ((await Promise.race([response, silence])) === undefined) {
-      for (const database of [scheduling, writer]) database.reconnect();
+export function watchWrites({ scheduling, writer }: Connections): Part {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const watch = async () => {
+    while (!signal.aborted) {
+      // An error is a response too.
+      const response = readNow(scheduling).catch(() => "");
+      const silence = sleep(silenceMs, undefined, { signal }).catch(() => "");
+      if ((await Promise.race([response, silence])) === undefined) {
+        for (const database of [scheduling, writer]) database.reconnect();
+      }
+      await sleep(watchMs, undefined, { signal }).catch(() => {});
     }
-    await sleep(watchMs, undefined, { signal }).catch(() => {});
-  }
-}
-
-export async function closeConnections(connections: Connections): Promise<void> {
-  await Promise.all(listAll(connections).map(closeDatabase));
+  };
+  const watching = watch();
+  return {
+    stop: () => {
+      stopping.abort();
+      return watching;
+    },
+  };
 }

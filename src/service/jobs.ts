@@ -9,7 +9,7 @@ import type { PlanOptions } from "../jobs/options.ts";
 import { toPlan } from "../jobs/plan.ts";
 import { historyRetention } from "../jobs/retention.ts";
 import type { Work } from "../jobs/work.ts";
-import type { ImportMode } from "../personalization/import.ts";
+import type { ImportMode } from "../personalization/import/import.ts";
 import {
   type PersonalizationOptions,
   personalizationImportName,
@@ -112,8 +112,9 @@ export function personalizationImportJob(
   mode: ImportMode,
 ): Job {
   return importJob(personalizationImportName, options, config, brand, {
-    toRequest: async () => (await import("../personalization/feed.ts")).toFeedRequest(options),
-    load: async () => (await import("../personalization/import.ts")).personalizationImport(options, config, mode),
+    toRequest: async () => (await import("../personalization/import/feed.ts")).toFeedRequest(options),
+    load: async () =>
+      (await import("../personalization/import/import.ts")).personalizationImport(options, config, mode),
   });
 }
 

@@ -3,6 +3,7 @@ import { getMetrics } from "../http/metrics.ts";
 import { type Listener, listen } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
 import { measureService } from "./metrics.ts";
+import type { Part } from "./parts.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStoreReader } from "./readiness.ts";
 import { createSamplePages } from "./sample.ts";
@@ -12,11 +13,9 @@ const graceMs = 4000;
 /** How long the public listener is open before the console is loaded, which takes some ten milliseconds. */
 const firstRequestsMs = 5;
 
-export interface Listeners {
+export interface Listeners extends Part {
   readonly publicUrl: string;
   readonly adminUrl: string;
-  /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
-  stop(isUrgent: boolean): Promise<void>;
 }
 
 /** Opens the public listener, then the admin listener. */

@@ -1,3 +1,4 @@
+import type { Log } from "../base/log.ts";
 import { webhookRoute } from "../catalog/deliveries.ts";
 import { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
@@ -5,37 +6,41 @@ import { createPushReader } from "../catalog/push/reader.ts";
 import { saveUninstalled } from "../catalog/push/subscribed.ts";
 import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
 import { workPushQueue } from "../catalog/push/worker.ts";
+import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
 import type { Routes } from "../http/endpoint.ts";
-import type { Platform } from "../platforms/platform.ts";
-import type { ServiceContext } from "./context.ts";
+import type { DeliveryReceiver, Platform } from "../platforms/platform.ts";
+import type { Connections } from "./connections.ts";
+import type { Part } from "./parts.ts";
+import type { RequestHandling } from "./requests.ts";
 
 /** The notifications of the platform. */
-export interface Push {
+export interface Push extends Part {
   /** On the public listener. */
   readonly routes: Routes;
   readonly counter: DeliveryCounter;
   /** The topics that the service understands. */
   readonly topics: readonly string[];
-  /** Settles when the signal has stopped the work in the background. */
-  readonly stopped: Promise<unknown>;
 }
 
-export interface PushContext extends Pick<ServiceContext, "config" | "connections" | "log" | "requests"> {
+export interface PushContext {
+  readonly config: Config;
+  readonly connections: Connections;
+  readonly log: Log;
+  readonly requests: RequestHandling;
   /** Id of this process among those of the store. */
   readonly holder: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Accepts deliveries, and reads the delivered products while no other process does.
- * @returns undefined unless the settings say how the platform signs its deliveries
+ * Accepts deliveries, and reads the delivered products while no other process does, until the signal
+ * aborts.
  */
-export function startPush(platform: Platform | undefined, context: PushContext): Push | undefined {
+export function startPush(platform: Platform, receiver: DeliveryReceiver, context: PushContext): Push {
   const { holder, config, connections, requests, log, signal } = context;
   const { writer: database } = connections;
-  if (platform?.receiver === undefined) return undefined;
-  const { receiver, subscriptions } = platform;
+  const { subscriptions } = platform;
   const counter = new DeliveryCounter(receiver.topics);
   const writer = new DeliveryWriter(database);
   const noteUninstalled = async (topic: string | undefined) => {
@@ -54,5 +59,5 @@ export function startPush(platform: Platform | undefined, context: PushContext):
   const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
   const work = workPushQueue({ database, holder, read, log, signal });
   const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
-  return { ...push, stopped: Promise.all([work, watch]) };
+  return { ...push, stop: () => Promise.all([work, watch]) };
 }

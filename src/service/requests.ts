@@ -4,9 +4,11 @@ import { CacheInvalidator } from "../cache/invalidator.ts";
 import { cacheHeaders, cdnNoStore } from "../cache/policy.ts";
 import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
+import { createProductFinder } from "../catalog/product-finder.ts";
 import { type Cdn, cdns } from "../cdn/headers.ts";
 import { removePurgeStates } from "../cdn/position.ts";
 import type { Config } from "../config/index.ts";
+import { maxRemovedShareOf } from "../config/jobs.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
@@ -18,7 +20,7 @@ import { PersonalizationReader } from "../personalization/reader.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { type Connections, reconnectReads } from "./connections.ts";
 import { createLimiters } from "./limiters.ts";
-import { createProductFinder } from "./product-finder.ts";
+import type { Part } from "./parts.ts";
 import type { PublicContext } from "./public.ts";
 
 /** What the metrics of this process are made from. */
@@ -30,8 +32,8 @@ export interface ProcessMeters {
 }
 
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
-export interface RequestHandling {
-  readonly state: { isDraining: boolean };
+export interface RequestHandling extends Part {
+  readonly state: { readonly isDraining: boolean };
   readonly meters: ProcessMeters;
   readonly networks: ClientNetworks;
   readonly sources: Omit<PublicContext, "config" | "readiness" | "pages" | "webhooks">;
@@ -40,11 +42,12 @@ export interface RequestHandling {
   readonly deliveryLimiter: ConcurrencyLimiter;
   /** Returns what the endpoints of a listener share. */
   forListener(listener: "public" | "admin"): ListenerContext;
-  /** Settles when the signal has stopped cache invalidation. */
-  readonly stopped: Promise<void>;
 }
 
-/** Connects the caches to the change log, before anything is cached. */
+/**
+ * Connects the caches to the change log, before anything is cached.
+ * @param signal aborts when responses are the last on their connections
+ */
 export async function startRequestHandling(
   config: Config,
   connections: Connections,
@@ -53,6 +56,7 @@ export async function startRequestHandling(
   signal: AbortSignal,
 ): Promise<RequestHandling> {
   const { serving, writer } = connections;
+  const polling = new AbortController();
   const limiters = createLimiters(serving.engine.maxConcurrentReads);
   const invalidator = new CacheInvalidator();
   const policies = [config.cachePersonalization, config.cacheProducts];
@@ -76,10 +80,16 @@ export async function startRequestHandling(
       },
       onLost: () => reconnectReads(connections, config),
     },
-    signal,
+    polling.signal,
   );
-  const productFinder = await createProductFinder(config, { database: serving, writer, platform, limiters, log });
-  const state = { isDraining: false };
+  const productFinder = await createProductFinder(
+    { ...config, maxRemovedShare: maxRemovedShareOf(config) },
+    { database: serving, writer, platform, limiters, log },
+  );
+  const state = { isDraining: signal.aborted };
+  signal.addEventListener("abort", () => {
+    state.isDraining = true;
+  });
   const requests = new RequestCounter();
   const rateLimiter = new RateLimiter(config.rateLimit);
   const networks = new ClientNetworks(config);
@@ -87,7 +97,10 @@ export async function startRequestHandling(
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
-    stopped,
+    stop: () => {
+      polling.abort();
+      return stopped;
+    },
     servesWithoutStore: () => isServable() && cache.hasResponses,
     deliveryLimiter: limiters.deliveries,
     networks,

@@ -1,12 +1,12 @@
 import { listVisibleProducts } from "../catalog/product.ts";
 import type { Config } from "../config/index.ts";
 import type { Product } from "../contract/product.ts";
+import type { RenderPage } from "../http/page.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import type { SampleContext } from "../sample/catalog.ts";
 import { samplePages } from "../sample/index.ts";
 import { examplePath, isSampleShop } from "../sample/shop.ts";
-import type { PublicContext } from "./public.ts";
 
 /** From source, the first call bundles the widget. */
 export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
@@ -28,7 +28,7 @@ function contextOf(
 }
 
 /** Creates the example shop's pages. */
-export const createSamplePages = (config: Config, context: OperationContext): PublicContext["pages"] =>
+export const createSamplePages = (config: Config, context: OperationContext): Readonly<Record<string, RenderPage>> =>
   isSampleShop(config.shopDomain) ? samplePages(contextOf(config, context)) : {};
 
 /** Finds an active product, if possible one that can be personalized. */

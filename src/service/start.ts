@@ -13,10 +13,11 @@ import { removeUnfinishedGenerations } from "../personalization/generation-remov
 import { personalizationImportName } from "../personalization/options.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { type Connections, closeConnections, openConnections, watchWrites } from "./connections.ts";
+import { type Connections, openConnections, watchWrites } from "./connections.ts";
 import type { ServiceContext, ServiceScheduler } from "./context.ts";
 import { listJobs } from "./jobs.ts";
-import { type Listeners, startListeners } from "./listeners.ts";
+import { startListeners } from "./listeners.ts";
+import { type Part, Parts } from "./parts.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
@@ -44,71 +45,60 @@ const firstRunsMs = 10_000;
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal): Promise<Service> {
-  const connections = await openConnections(config, log);
-  // One for everything in this process, so that it shares a token, its points, and what is refused.
-  const platform = await createPlatform(config, log, sharedPoints(connections.scheduling));
-  const jobs = listJobs(config, log, platform);
-  noteMissingSync(platform, config, log);
-
+  const parts = new Parts();
+  // Everything that works in the background begins to stop at once; the parts wait for it in order.
   const stopping = new AbortController();
   const abort = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
+  const stop = async (isUrgent: boolean) => {
+    abort();
+    await parts.stop(isUrgent);
+  };
+  try {
+    return { ...(await startParts(parts, config, log, stopping.signal)), stop };
+  } catch (error) {
+    await stop(true).catch(() => {});
+    throw error;
+  }
+}
 
+async function startParts(parts: Parts, config: Config, log: Log, signal: AbortSignal): Promise<Omit<Service, "stop">> {
+  const connections = parts.add(await openConnections(config, log));
+  // One for everything in this process, so that it shares a token, its points, and what is refused.
+  const platform = await createPlatform(config, log, sharedPoints(connections.scheduling));
+  const jobs = listJobs(config, log, platform);
+  noteMissingSync(platform, config, log);
   const isNewStore = !(await hasSucceeded(connections.scheduling));
   const sampleFolder = sampleFolderOf(config);
   if (isNewStore && config.scheduler === "on" && sampleFolder !== undefined) {
     const { runPastWeek } = await import("./past-week.ts");
-    await runPastWeek(config, sampleFolder, log, stopping.signal);
+    await runPastWeek(config, sampleFolder, log, signal);
   }
   /** Id of this process among those of the store. */
   const holder = crypto.randomUUID();
-  const scheduler = startJobs(jobs, connections, config, log, stopping.signal);
-  // Until everything else has stopped: it gives up connections that would never respond.
-  const polling = new AbortController();
-  const watching = watchWrites(connections, polling.signal);
-  const requests = await startRequestHandling(config, connections, platform, log, polling.signal);
-  const pushContext = { holder, config, connections, requests, log, signal: stopping.signal };
-  const push = platform?.receiver && (await import("./push.ts")).startPush(platform, pushContext);
+  // Stopped late: they give up connections that would never respond.
+  parts.add(watchWrites(connections));
+  const requests = parts.add(await startRequestHandling(config, connections, platform, log, signal));
+  const scheduler = parts.add(startJobs(jobs, connections, config, log, signal));
+  const pushContext = { holder, config, connections, requests, log, signal };
+  const receiver = platform?.receiver;
+  const push = receiver && parts.add((await import("./push.ts")).startPush(platform, receiver, pushContext));
   const purging = config.purge && (await import("./cdn.ts")).createPurging(config, config.purge);
-  let purged: Promise<unknown> | undefined;
-  const context: ServiceContext = {
-    config,
-    log,
-    connections,
-    jobs,
-    scheduler,
-    requests,
-    push,
-    purging,
-    isNewStore,
-  };
-  const stop = async (listeners: Listeners | undefined, isUrgent: boolean) => {
-    requests.state.isDraining = true;
-    abort();
-    await Promise.all([listeners?.stop(isUrgent), scheduler.stopped, push?.stopped, purged]);
-    polling.abort();
-    await Promise.all([requests.stopped, watching]);
-    await closeConnections(connections);
-  };
+  const context: ServiceContext = { config, log, connections, jobs, scheduler, requests, push, purging, isNewStore };
 
   await Promise.race([scheduler.firstRuns, Bun.sleep(firstRunsMs)]);
   const starting = describeStarting(scheduler.starting);
   if (starting !== undefined) log.warn(`listening before all data is available: ${starting}`);
-  try {
-    const listeners = await startListeners(context);
-    const { publicUrl, adminUrl } = listeners;
-    const { cache } = requests.meters;
-    const { signal } = stopping;
-    const { scheduling: database } = connections;
-    purged = purging?.start({ database, holder, cache, originUrl: publicUrl, log, signal });
-    const linkUrl = config.publicUrl || publicUrl;
-    const exampleUrl = exampleUrlOf(config.shopDomain, linkUrl);
-    return { publicUrl, linkUrl, exampleUrl, adminUrl, stop: (isUrgent) => stop(listeners, isUrgent) };
-  } catch (error) {
-    await stop(undefined, true);
-    throw error;
-  }
+  const listeners = await startListeners(context);
+  const { publicUrl, adminUrl } = listeners;
+  const { cache } = requests.meters;
+  const { scheduling: database } = connections;
+  const purges = purging?.start({ database, holder, cache, originUrl: publicUrl, log, signal });
+  // Together, because requests in progress must not wait for a CDN to answer.
+  parts.add({ stop: (isUrgent) => Promise.all([listeners.stop(isUrgent), purges?.stop(isUrgent)]) });
+  const linkUrl = config.publicUrl || publicUrl;
+  return { publicUrl, linkUrl, exampleUrl: exampleUrlOf(config.shopDomain, linkUrl), adminUrl };
 }
 
 const refuseRun = async () => {
@@ -125,7 +115,7 @@ function startJobs(
   config: Config,
   log: Log,
   signal: AbortSignal,
-): ServiceScheduler {
+): ServiceScheduler & Part {
   const monitors = new Monitors(log, listSecrets(config), createFetch(config));
   const runs = new ManualRuns(log);
   const context = { database: scheduling, log, monitors, config, signal };
@@ -138,11 +128,12 @@ function startJobs(
       await removeUnfinishedGenerations(writer, personalizationImportName);
     },
   });
+  const stopped = scheduler.stopped.then(() => runs.settled()).then(() => monitors.settled(signal));
   return {
     ...scheduler,
     startRun: (job, isForced) => (isOn ? runs.start(job, isForced, context) : refuseRun()),
     dryRun: (job) => (isOn ? runs.dryRun(job, context) : refuseRun()),
-    stopped: scheduler.stopped.then(() => runs.settled()).then(() => monitors.settled(signal)),
+    stop: () => stopped,
   };
 }
 

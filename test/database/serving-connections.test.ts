@@ -3,13 +3,13 @@ import { SQL } from "bun";
 import { tablesOf } from "../../src/database/generation-tables.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
+import { removeBrandGenerations, removeMarkedGenerations } from "../../src/personalization/generation-removal.ts";
 import {
   beginGeneration,
   finishGeneration,
   loadSkus,
   type SkuRow,
-} from "../../src/personalization/generation-loading.ts";
-import { removeBrandGenerations, removeMarkedGenerations } from "../../src/personalization/generation-removal.ts";
+} from "../../src/personalization/import/generation-loading.ts";
 import { PersonalizationReader } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";

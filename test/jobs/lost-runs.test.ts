@@ -5,7 +5,7 @@ import type { Purpose } from "../../src/database/engines/engine.ts";
 import { openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun, leaseExpired } from "../../src/jobs/claim.ts";
 import { concludeRun, finishRun } from "../../src/jobs/runs.ts";
-import { beginGeneration } from "../../src/personalization/generation-loading.ts";
+import { beginGeneration } from "../../src/personalization/import/generation-loading.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createStore, pds } from "../support/pds.ts";
 

@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { OrderedComparison } from "../../src/personalization/difference.ts";
 import { FragmentCache } from "../../src/personalization/fragment-cache.ts";
-import { GarbageCollector } from "../../src/personalization/garbage.ts";
 import type { Walked } from "../../src/personalization/generation-walk.ts";
+import { GarbageCollector } from "../../src/personalization/import/garbage.ts";
+import { RowSorter } from "../../src/personalization/import/row-sorter.ts";
+import { UsageCounter } from "../../src/personalization/import/usage.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
-import { RowSorter } from "../../src/personalization/row-sorter.ts";
-import { UsageCounter } from "../../src/personalization/usage.ts";
 
 const text = fc.oneof(
   fc.string({ maxLength: 8 }),

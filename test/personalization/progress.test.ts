@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readConfig } from "../../src/config/index.ts";
 import { manualImportOptions } from "../../src/config/manual-options.ts";
 import { type Progress, Reporter } from "../../src/jobs/work.ts";
-import { personalizationImport } from "../../src/personalization/import.ts";
+import { personalizationImport } from "../../src/personalization/import/import.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { temporaryFolder } from "../support/pds.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
 import { listCurrentGenerations } from "../../src/personalization/generation.ts";
-import { beginGeneration, finishGeneration } from "../../src/personalization/generation-loading.ts";
+import { beginGeneration, finishGeneration } from "../../src/personalization/import/generation-loading.ts";
 import { rollbackPresentation } from "../../src/personalization/presentation/rollback.ts";
 import { savePresentation } from "../../src/personalization/presentation/store.ts";
 import { rollbackPersonalization, selectPersonalization } from "../../src/personalization/rollback.ts";

@@ -13,7 +13,7 @@ const onDemand = [
     "/src/feed/delivery.ts",
     "/src/feed/file.ts",
     "/src/feed/csv.ts",
-    "/src/personalization/import.ts",
+    "/src/personalization/import/import.ts",
   ],
   ...[
     "/src/contract/index.ts",

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/database.ts";
 import type { Occurrences, PresentationCheck } from "../../jobs/import-report.ts";
-import { countOccurrence } from "../statistics.ts";
+import { countOccurrence } from "../import/statistics.ts";
 import { walkGroups, walkStyles } from "./codes.ts";
 import { choiceKey, describeKey, keyOf, lineKey, listLocales, type PresentationEntry, styleKey } from "./entry.ts";
 

@@ -6,12 +6,13 @@ import { throwChanged } from "../../feed/file.ts";
 import type { SourceSettings } from "../../feed/source.ts";
 import type { Difference } from "../../jobs/import-report.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
-import type { ImportMode } from "../import.ts";
+import type { ImportMode } from "../import/import.ts";
 import { checkPresentation } from "./check.ts";
 import { findCurrentGeneration } from "./codes.ts";
 import { keyOf, listLocales, type PresentationEntry } from "./entry.ts";
 import type { PresentationOptions } from "./options.ts";
-import { type ParsedPresentation, readPresentation } from "./parse.ts";
+import { readPresentation } from "./parse.ts";
+import type { ParsedPresentation } from "./parse-toml.ts";
 import { toFileRequest } from "./source.ts";
 import {
   findCurrentPresentation,

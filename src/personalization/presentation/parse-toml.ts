@@ -3,8 +3,14 @@ import { suggest } from "../../base/suggest.ts";
 import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../base/toml.ts";
 import { excerpt, type RejectedRow, shorten } from "../../jobs/import-report.ts";
 import { checkEntry, isTable, type Table } from "./entries.ts";
-import type { EntryKey } from "./entry.ts";
-import type { ParsedPresentation } from "./parse.ts";
+import type { EntryKey, PresentationEntry } from "./entry.ts";
+
+/** Content of a presentation file. */
+export interface ParsedPresentation {
+  readonly entries: readonly PresentationEntry[];
+  /** The problems of each entry that is not used. */
+  readonly rejected: readonly (readonly RejectedRow[])[];
+}
 
 /**
  * Parses a presentation in TOML: `[styles.CODE]`, `[styles.CODE.lines.SEQUENCE]`, and

@@ -1,17 +1,9 @@
 import { ServiceError } from "../../base/errors.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { readBytes } from "../../feed/file.ts";
-import type { RejectedRow } from "../../jobs/import-report.ts";
 import { maxLocales, sortEntries } from "./entries.ts";
-import { listLocales, type PresentationEntry } from "./entry.ts";
-import { parsePresentationToml } from "./parse-toml.ts";
-
-/** Content of a presentation file. */
-export interface ParsedPresentation {
-  readonly entries: readonly PresentationEntry[];
-  /** The problems of each entry that is not used. */
-  readonly rejected: readonly (readonly RejectedRow[])[];
-}
+import { listLocales } from "./entry.ts";
+import { type ParsedPresentation, parsePresentationToml } from "./parse-toml.ts";
 
 /** Every process that serves it keeps it in memory. The job takes 740 MB to parse 4 MB. */
 const maxBytes = 4 * 2 ** 20;

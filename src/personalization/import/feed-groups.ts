@@ -1,7 +1,7 @@
-import { decodeText, encodeInto, readUint32 } from "./bytes.ts";
+import { decodeText, encodeInto, readUint32 } from "../bytes.ts";
+import { compareSequence, type ListName, lists } from "../lists.ts";
+import { LineCursor } from "../packed-lines.ts";
 import type { FeedRows } from "./feed-rows.ts";
-import { compareSequence, type ListName, lists } from "./lists.ts";
-import { LineCursor } from "./packed-lines.ts";
 
 /** Called for a row that a later row with the same key replaces. */
 export type OnDuplicate = (duplicate: {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../base/temporary-folder.ts";
-import { compareBytes, encodeInto, readUint32, readWord } from "./bytes.ts";
+import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../../base/temporary-folder.ts";
+import { compareBytes, encodeInto, readUint32, readWord } from "../bytes.ts";
 import { sortByKey } from "./key-sort.ts";
 import {
   FileReader,

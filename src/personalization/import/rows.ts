@@ -1,5 +1,5 @@
-import { excerpt, type RejectedRow } from "../jobs/import-report.ts";
-import { keyFields, type ListName, lists, maxKeyBytes, maxSkuLength } from "./lists.ts";
+import { excerpt, type RejectedRow } from "../../jobs/import-report.ts";
+import { keyFields, type ListName, lists, maxKeyBytes, maxSkuLength } from "../lists.ts";
 
 /** A row's values as text, unchanged, in the order of its list's columns. */
 export interface FeedRow {

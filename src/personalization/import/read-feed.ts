@@ -1,13 +1,13 @@
-import type { DeliveredFile, DeliveredFiles } from "../feed/delivery.ts";
-import { throwChanged } from "../feed/file.ts";
-import type { SourceSettings } from "../feed/source.ts";
-import { excerpt, type FileReport, type Occurrences } from "../jobs/import-report.ts";
-import type { Reporter, RunContext } from "../jobs/work.ts";
+import type { DeliveredFile, DeliveredFiles } from "../../feed/delivery.ts";
+import { throwChanged } from "../../feed/file.ts";
+import type { SourceSettings } from "../../feed/source.ts";
+import { excerpt, type FileReport, type Occurrences } from "../../jobs/import-report.ts";
+import type { Reporter, RunContext } from "../../jobs/work.ts";
+import { type ListName, lists } from "../lists.ts";
+import type { PersonalizationOptions } from "../options.ts";
 import { chunkBytes, FeedReader } from "./feed-reader.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
-import { type ListName, lists } from "./lists.ts";
-import type { PersonalizationOptions } from "./options.ts";
 import { countOccurrence, ListStatistics } from "./statistics.ts";
 
 /** Styles come before lines, so that a line whose style is not defined is found at once. */

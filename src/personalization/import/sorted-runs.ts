@@ -1,5 +1,5 @@
 import { readSync } from "node:fs";
-import { compareBytes, readUint32 } from "./bytes.ts";
+import { compareBytes, readUint32 } from "../bytes.ts";
 
 /**
  * A record: the length of its content (4 bytes), the number of its rows (4), the length of its key

@@ -1,5 +1,5 @@
-import { excerpt, type Occurrences, reportedExamples } from "../jobs/import-report.ts";
-import { isNumericSequence, type ListName, lists } from "./lists.ts";
+import { excerpt, type Occurrences, reportedExamples } from "../../jobs/import-report.ts";
+import { isNumericSequence, type ListName, lists } from "../lists.ts";
 import type { FeedRow } from "./rows.ts";
 
 /** Status codes counted separately. A file with misplaced columns can have many more. */

@@ -1,6 +1,6 @@
-import { type PersonalizationReport, reportedExamples } from "../jobs/import-report.ts";
+import { type PersonalizationReport, reportedExamples } from "../../jobs/import-report.ts";
+import { listNames } from "../lists.ts";
 import type { Built } from "./build.ts";
-import { listNames } from "./lists.ts";
 import type { ReadFeed } from "./read-feed.ts";
 import { statusColumn } from "./statistics.ts";
 

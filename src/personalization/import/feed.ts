@@ -1,7 +1,7 @@
-import type { FeedRequest, KnownFiles } from "../feed/delivery.ts";
-import { dataFileNames } from "../feed/file.ts";
-import { type ListName, listNames } from "./lists.ts";
-import type { PersonalizationOptions } from "./options.ts";
+import type { FeedRequest, KnownFiles } from "../../feed/delivery.ts";
+import { dataFileNames } from "../../feed/file.ts";
+import { type ListName, listNames } from "../lists.ts";
+import type { PersonalizationOptions } from "../options.ts";
 
 /** Stored state of an imported feed, by which the next import recognizes it. */
 export interface FeedState {

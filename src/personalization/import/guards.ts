@@ -1,13 +1,13 @@
-import { wasOrWere } from "../base/format.ts";
+import { wasOrWere } from "../../base/format.ts";
 import {
   countRejected,
   type Difference,
   type FileReport,
   type ImportReport,
   type PersonalizationReport,
-} from "../jobs/import-report.ts";
-import { type ListName, lists } from "./lists.ts";
-import type { PersonalizationOptions } from "./options.ts";
+} from "../../jobs/import-report.ts";
+import { type ListName, lists } from "../lists.ts";
+import type { PersonalizationOptions } from "../options.ts";
 
 /** Below this number in the current generation, the shares of additions and removals are not checked. */
 const minChecked = 20;

@@ -1,9 +1,9 @@
-import { ServiceError } from "../base/errors.ts";
-import { excerpt } from "../jobs/import-report.ts";
-import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";
-import { type ListName, lists } from "./lists.ts";
-import { NameTable, tooManyNames } from "./name-table.ts";
-import { maxLineBytes, writeLine } from "./packed-lines.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { excerpt } from "../../jobs/import-report.ts";
+import { decodeText, encodeInto, readUint32, writeUint32 } from "../bytes.ts";
+import { type ListName, lists } from "../lists.ts";
+import { NameTable, tooManyNames } from "../name-table.ts";
+import { maxLineBytes, writeLine } from "../packed-lines.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
 import type { SortedGroup } from "./sorted-runs.ts";

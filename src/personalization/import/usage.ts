@@ -1,4 +1,4 @@
-import { decodeText, encodeInto, readUint32, writeUint32 } from "./bytes.ts";
+import { decodeText, encodeInto, readUint32, writeUint32 } from "../bytes.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
 

@@ -1,8 +1,8 @@
-import type { JsonDocument } from "../feed/json.ts";
-import { excerpt } from "../jobs/import-report.ts";
+import type { JsonDocument } from "../../feed/json.ts";
+import { excerpt } from "../../jobs/import-report.ts";
+import { type ListName, lists } from "../lists.ts";
+import type { PersonalizationOptions } from "../options.ts";
 import { columnOf } from "./header.ts";
-import { type ListName, lists } from "./lists.ts";
-import type { PersonalizationOptions } from "./options.ts";
 import type { RowBatch } from "./rows.ts";
 
 /** Maps the field names of JSON objects to column indexes; looks each name up only once. */

@@ -1,6 +1,6 @@
-import type { Choice } from "../contract/personalization.ts";
-import { decodeText } from "./bytes.ts";
-import type { DifferenceVisitor } from "./difference.ts";
+import type { Choice } from "../../contract/personalization.ts";
+import { decodeText } from "../bytes.ts";
+import type { DifferenceVisitor } from "../difference.ts";
 
 /** Counts the single choices that differ, when groups are compared, and passes the groups on. */
 export class ChoiceCounter implements DifferenceVisitor {

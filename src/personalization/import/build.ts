@@ -1,21 +1,27 @@
 import { setImmediate } from "node:timers/promises";
-import type { ServiceError } from "../base/errors.ts";
-import type { Database } from "../database/database.ts";
-import { type Difference, excerpt, type Occurrences, reportedExamples, reportedNotes } from "../jobs/import-report.ts";
+import type { ServiceError } from "../../base/errors.ts";
+import type { Database } from "../../database/database.ts";
+import {
+  type Difference,
+  excerpt,
+  type Occurrences,
+  reportedExamples,
+  reportedNotes,
+} from "../../jobs/import-report.ts";
+import { decodeText, readUint32 } from "../bytes.ts";
+import { ChangedFingerprints } from "../changes.ts";
+import { createLineComparison, OrderedComparison } from "../difference.ts";
+import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "../generation-walk.ts";
+import { type ListName, lists } from "../lists.ts";
+import { NameTable, tooManyNames } from "../name-table.ts";
+import { maxStylesOfGroup } from "../store.ts";
 import { BatchLoader } from "./batch-loader.ts";
-import { decodeText, readUint32 } from "./bytes.ts";
-import { ChangedFingerprints } from "./changes.ts";
 import { ChoiceCounter } from "./choice-counter.ts";
-import { createLineComparison, OrderedComparison } from "./difference.ts";
 import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
-import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "./generation-walk.ts";
-import { type ListName, lists } from "./lists.ts";
-import { NameTable, tooManyNames } from "./name-table.ts";
 import { countOccurrence, FirstInFile } from "./statistics.ts";
-import { maxStylesOfGroup } from "./store.ts";
 import { UsageCounter } from "./usage.ts";
 
 /** SKUs, styles, or groups of one transaction. More would block other writers longer. */

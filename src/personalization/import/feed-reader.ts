@@ -1,15 +1,15 @@
 import { setImmediate } from "node:timers/promises";
-import { ServiceError } from "../base/errors.ts";
-import { CsvReader, type CsvRecord } from "../feed/csv.ts";
-import { TextDecoding } from "../feed/decode.ts";
-import { isNdjson, readBytes } from "../feed/file.ts";
-import type { Delimiter, Encoding } from "../feed/format.ts";
-import { JsonSplitter, rowLimits } from "../feed/json.ts";
-import { formatNames } from "../jobs/import-report.ts";
+import { ServiceError } from "../../base/errors.ts";
+import { CsvReader, type CsvRecord } from "../../feed/csv.ts";
+import { TextDecoding } from "../../feed/decode.ts";
+import { isNdjson, readBytes } from "../../feed/file.ts";
+import type { Delimiter, Encoding } from "../../feed/format.ts";
+import { JsonSplitter, rowLimits } from "../../feed/json.ts";
+import { formatNames } from "../../jobs/import-report.ts";
+import type { ListName } from "../lists.ts";
+import type { PersonalizationOptions } from "../options.ts";
 import { createHeaderTest, type Header, readHeader } from "./header.ts";
 import { addObject, FieldNames } from "./json-rows.ts";
-import type { ListName } from "./lists.ts";
-import type { PersonalizationOptions } from "./options.ts";
 import { RowBatch } from "./rows.ts";
 
 /** Bytes decoded at once, into one batch: some thousand rows, a few milliseconds of work. */

@@ -1,12 +1,12 @@
-import { ServiceError } from "../base/errors.ts";
-import type { Database, Transaction } from "../database/database.ts";
-import { checkFreeSpace, retryWhenDiskFull } from "../database/disk.ts";
-import type { NewRows } from "../database/engines/insert-rows.ts";
-import { createGenerationTables, indexGenerationTables, tablesOf } from "../database/generation-tables.ts";
-import { requireUnderWay } from "../jobs/claim.ts";
-import { type GenerationChange, makeCurrent } from "./generation-current.ts";
-import { removeMarkedGenerations } from "./generation-removal.ts";
-import { packNumbers } from "./packed-lines.ts";
+import { ServiceError } from "../../base/errors.ts";
+import type { Database, Transaction } from "../../database/database.ts";
+import { checkFreeSpace, retryWhenDiskFull } from "../../database/disk.ts";
+import type { NewRows } from "../../database/engines/insert-rows.ts";
+import { createGenerationTables, indexGenerationTables, tablesOf } from "../../database/generation-tables.ts";
+import { requireUnderWay } from "../../jobs/claim.ts";
+import { type GenerationChange, makeCurrent } from "../generation-current.ts";
+import { removeMarkedGenerations } from "../generation-removal.ts";
+import { packNumbers } from "../packed-lines.ts";
 
 /**
  * Begins a generation beside the current one, and marks an unfinished one of the brand as removed.

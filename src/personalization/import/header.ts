@@ -1,8 +1,8 @@
-import { ServiceError } from "../base/errors.ts";
-import type { CsvRecord } from "../feed/csv.ts";
-import { excerpt, formatNames } from "../jobs/import-report.ts";
-import { type ListName, listNames, lists } from "./lists.ts";
-import type { PersonalizationOptions } from "./options.ts";
+import { ServiceError } from "../../base/errors.ts";
+import type { CsvRecord } from "../../feed/csv.ts";
+import { excerpt, formatNames } from "../../jobs/import-report.ts";
+import { type ListName, listNames, lists } from "../lists.ts";
+import type { PersonalizationOptions } from "../options.ts";
 
 type Aliases = Pick<PersonalizationOptions, "aliases">;
 
