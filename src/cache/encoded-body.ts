@@ -1,4 +1,4 @@
-import { compress, decompress, type Effort, type Encoding, maxBlockingBytes } from "./encoding.ts";
+import { type ContentEncoding, compress, decompress, type Effort, maxBlockingBytes } from "./encoding.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -26,7 +26,7 @@ export class EncodedBody {
   protected zstd: SendableBody | undefined;
   protected gzip: SendableBody | undefined;
   /** Encodings in progress. */
-  #pending: Map<Encoding, Promise<SendableBody>> | undefined;
+  #pending: Map<ContentEncoding, Promise<SendableBody>> | undefined;
   readonly #effort: Effort;
   /** Size in bytes, uncompressed. */
   readonly #length: number;
@@ -48,7 +48,7 @@ export class EncodedBody {
    * The encoding to send to a client that prefers another one: that, or none while many large bodies
    * are being compressed. Requests arrive faster than that, also of clients that do not wait.
    */
-  available(preferred: Encoding): Encoding {
+  available(preferred: ContentEncoding): ContentEncoding {
     if (this.#length <= maxBlockingBytes.quick || this[preferred] !== undefined) return preferred;
     const { bytes, maxBytes } = compressing;
     const hasRoom = bytes === 0 || bytes + this.#length <= maxBytes;
@@ -56,11 +56,11 @@ export class EncodedBody {
   }
 
   /** The body in an encoding; a promise only if that takes long, on its first request. */
-  encode(encoding: Encoding): SendableBody | Promise<SendableBody> {
+  encode(encoding: ContentEncoding): SendableBody | Promise<SendableBody> {
     return this[encoding] ?? this.#pending?.get(encoding) ?? this.#add(encoding);
   }
 
-  #add(encoding: Encoding): SendableBody | Promise<SendableBody> {
+  #add(encoding: ContentEncoding): SendableBody | Promise<SendableBody> {
     const plain = this.#findPlain();
     const encode = (bytes: Bytes) => (encoding === "identity" ? bytes : compress(bytes, encoding, this.#effort));
     const encoded = plain instanceof Promise ? plain.then(encode) : encode(plain);
@@ -87,7 +87,7 @@ export class EncodedBody {
     throw new Error("a body has no content");
   }
 
-  #keep(encoding: Encoding, bytes: Bytes): SendableBody {
+  #keep(encoding: ContentEncoding, bytes: Bytes): SendableBody {
     const body = bytes.length < minBlobBytes ? bytes : new Blob([bytes]);
     this[encoding] = body;
     this.#source = undefined;

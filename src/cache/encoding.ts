@@ -6,14 +6,14 @@ const zlib = () => process.getBuiltinModule("node:zlib");
  * is smaller.
  */
 const compressions = ["zstd", "br", "gzip"] as const;
-export type Compression = (typeof compressions)[number];
-export type Encoding = Compression | "identity";
+export type ContentCompression = (typeof compressions)[number];
+export type ContentEncoding = ContentCompression | "identity";
 
 /** Smaller bodies fit into one packet uncompressed. */
 export const minCompressibleBytes = 1024;
 
 /** Clients send only a few dozen different `Accept-Encoding` values, so parsed ones are cached. */
-const parsed = new Map<string, Encoding>();
+const parsed = new Map<string, ContentEncoding>();
 const maxParsed = 500;
 /** Parsing a longer value would cost more than the rest of the request. No browser sends half of that. */
 const maxLength = 200;
@@ -22,7 +22,7 @@ const maxLength = 200;
  * The encoding that an `Accept-Encoding` header prefers, by its quality values; `identity` without
  * one.
  */
-export function chooseEncoding(accepted: string | null): Encoding {
+export function chooseEncoding(accepted: string | null): ContentEncoding {
   if (accepted === null || accepted === "" || accepted.length > maxLength) return "identity";
   const known = parsed.get(accepted);
   if (known !== undefined) return known;
@@ -43,7 +43,7 @@ const patterns = {
   others: patternOf("\\*"),
 } as const;
 
-function parseAcceptEncoding(accepted: string): Encoding {
+function parseAcceptEncoding(accepted: string): ContentEncoding {
   const qualityOf = (name: keyof typeof patterns) => findQuality(accepted, patterns[name]);
   const others = qualityOf("others") ?? 0;
   const offers = compressions.map((name) => ({ name, quality: qualityOf(name) ?? others }));
@@ -83,14 +83,14 @@ function brotliOptions(effort: Effort, { length }: Uint8Array) {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-export function compress(body: Bytes, compression: Compression, effort: Effort): Bytes | Promise<Bytes> {
+export function compress(body: Bytes, compression: ContentCompression, effort: Effort): Bytes | Promise<Bytes> {
   if (body.length > maxBlockingBytes[effort]) return compressOnThread(body, compression, effort);
   if (compression === "gzip") return Bun.gzipSync(body, { level: gzipLevels[effort] });
   if (compression === "zstd") return new Uint8Array(Bun.zstdCompressSync(body, { level: zstdLevels[effort] }));
   return new Uint8Array(zlib().brotliCompressSync(body, brotliOptions(effort, body)));
 }
 
-function compressOnThread(body: Bytes, compression: Compression, effort: Effort): Promise<Bytes> {
+function compressOnThread(body: Bytes, compression: ContentCompression, effort: Effort): Promise<Bytes> {
   const { brotliCompress, constants, gzip, zstdCompress } = zlib();
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, result: Uint8Array) =>
@@ -102,7 +102,7 @@ function compressOnThread(body: Bytes, compression: Compression, effort: Effort)
   });
 }
 
-export function decompress(body: Bytes, encoding: Encoding): Bytes {
+export function decompress(body: Bytes, encoding: ContentEncoding): Bytes {
   if (encoding === "identity") return body;
   if (encoding === "gzip") return Bun.gunzipSync(body);
   return new Uint8Array(encoding === "zstd" ? Bun.zstdDecompressSync(body) : zlib().brotliDecompressSync(body));

@@ -1,5 +1,5 @@
 import { EncodedBody } from "./encoded-body.ts";
-import { type Effort, type Encoding, minCompressibleBytes } from "./encoding.ts";
+import { type ContentEncoding, type Effort, minCompressibleBytes } from "./encoding.ts";
 
 /** The field with the tags by which a CDN purges a response. */
 export interface PurgeTags {
@@ -26,7 +26,7 @@ const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|(cloudflare-)?
 export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
 
 /** The form in which a response is sent. */
-type Representation = Encoding | "not-modified";
+type Representation = ContentEncoding | "not-modified";
 
 /**
  * Headers that many responses share, built once per representation to save time on every request.

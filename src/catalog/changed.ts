@@ -2,7 +2,7 @@ import { parseJson } from "../base/json.ts";
 import type { Product } from "../contract/product.ts";
 import type { Database } from "../database/database.ts";
 import { checkLostImages } from "./guards.ts";
-import { countProducts, listDocuments, listProductStates, type StoredProduct } from "./product.ts";
+import { countStoredProducts, listDocuments, listProductStates, type StoredProduct } from "./product.ts";
 import { type SyncContext, syncProducts } from "./sync.ts";
 
 /**
@@ -41,6 +41,6 @@ const countImages = (document: string) => (parseJson(document) as Pick<Product, 
  * @throws ServiceError `invalid_input` when there are too many
  */
 export async function syncLosing(losing: readonly bigint[], context: SyncContext): Promise<number> {
-  checkLostImages(losing.length, await countProducts(context.database), context.maxRemovedShare);
+  checkLostImages(losing.length, await countStoredProducts(context.database), context.maxRemovedShare);
   return await syncProducts(losing, context);
 }

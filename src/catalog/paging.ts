@@ -3,7 +3,7 @@ import type { Database } from "../database/database.ts";
 import type { ListedProduct } from "../platforms/platform.ts";
 import { findChanged } from "./changed.ts";
 import { checkSameShop } from "./guards.ts";
-import { type Reading, saveProducts, toStoredProduct } from "./product.ts";
+import { type ReadingTimes, saveProducts, toStoredProduct } from "./product.ts";
 import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 
 /** How far a comparison page by page has come. */
@@ -54,7 +54,7 @@ export async function readPageByPage(
     const stored = settled.flatMap((read) =>
       "product" in read ? [toStoredProduct(read.product, read.updatedAt, true)] : [],
     );
-    const reading: Reading = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
+    const reading: ReadingTimes = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
     const { changed, losing: found } = await findChanged(database, stored);
     losing.push(...found);
     reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, reading)));

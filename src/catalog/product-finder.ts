@@ -3,7 +3,7 @@ import type { Log } from "../base/log.ts";
 import type { Database } from "../database/database.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { isKnownMissing } from "./known-ids.ts";
-import { type FoundProduct, findProduct, findProductId } from "./product.ts";
+import { type FoundProduct, findProduct, findStoredProductId } from "./product.ts";
 import type { Visibility } from "./visibility.ts";
 
 /** Finds products for requests. `network` returns the network of the client, for limits that are fair to networks. */
@@ -42,7 +42,7 @@ export async function createProductFinder(
 ): Promise<ProductFinder> {
   const findStored: FindProduct = (id, network) => limiters.store.run(() => findProduct(database, id), network);
   const findStoredId = (handle: string, network?: () => string) =>
-    limiters.store.run(() => findProductId(database, handle), network);
+    limiters.store.run(() => findStoredProductId(database, handle), network);
   if (platform === undefined) {
     return { findProduct: onlyVisible(visible, findStored), findProductId: findStoredId };
   }

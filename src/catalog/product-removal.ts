@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
-import { countProducts, instantOf, type Reading } from "./product.ts";
+import { countStoredProducts, instantOf, type ReadingTimes } from "./product.ts";
 
 /** Removals are counted this long, by every process and job together. */
 const windowS = 24 * 3600;
@@ -27,7 +27,7 @@ export async function readRemovalLimit(queryable: Queryable, maxShare: number): 
     SELECT CAST(coalesce(sum(products), 0) AS INTEGER) AS products FROM product_removal
     WHERE removed_at > ${sql.unsafe(engine.later(-windowS))}`;
   const recent = row?.products ?? 0;
-  const stored = await countProducts(queryable);
+  const stored = await countStoredProducts(queryable);
   const limit = maxShare === 0 ? 0 : Math.max(minRemovals, Math.floor((stored + recent) * maxShare));
   return { stored, recent, allowed: Math.max(0, limit - recent) };
 }
@@ -42,7 +42,7 @@ export async function removeProducts(
   database: Database,
   ids: readonly bigint[],
   maxShare: number,
-  reading: Pick<Reading, "beganMs">,
+  reading: Pick<ReadingTimes, "beganMs">,
 ): Promise<number | RemovalLimit> {
   try {
     return await database.inTransaction((transaction) => removeWithin(transaction, ids, maxShare, reading));
@@ -66,7 +66,7 @@ async function removeWithin(
   transaction: Transaction,
   ids: readonly bigint[],
   maxShare: number,
-  { beganMs }: Pick<Reading, "beganMs">,
+  { beganMs }: Pick<ReadingTimes, "beganMs">,
 ): Promise<number> {
   const { sql, engine } = transaction;
   // One removal at a time, so that each is counted.

@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { requireUnderWay } from "../jobs/claim.ts";
-import { countProducts, type StoredProduct, toRows, type Way } from "./product.ts";
+import { countStoredProducts, type StoredProduct, toRows, type Way } from "./product.ts";
 import { deleteProducts } from "./product-removal.ts";
 
 /**
@@ -20,7 +20,7 @@ export function replaceProducts(
     const { sql, engine } = transaction;
     const now = sql.unsafe(engine.now);
     const way: Way = "import";
-    const storedBefore = await countProducts(transaction);
+    const storedBefore = await countStoredProducts(transaction);
     const kept = new Set<string>();
     for await (const batch of batches) {
       for (const { id } of batch) kept.add(`${id}`);

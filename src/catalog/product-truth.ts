@@ -1,5 +1,5 @@
 import type { Queryable } from "../database/database.ts";
-import { instantOf, joinTruth, type Reading, unsettled, verifiedAt, type Way } from "./product.ts";
+import { instantOf, joinTruth, type ReadingTimes, unsettled, verifiedAt, type Way } from "./product.ts";
 
 /** How a stored product was read, and whether that read still counts. */
 export interface ProductTruth {
@@ -33,7 +33,11 @@ export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<
 }
 
 /** Whether a product was delivered so shortly before a read that its responses may show different states. */
-export async function mayLagBehindDelivery(queryable: Queryable, id: bigint, { beganMs }: Reading): Promise<boolean> {
+export async function mayLagBehindDelivery(
+  queryable: Queryable,
+  id: bigint,
+  { beganMs }: ReadingTimes,
+): Promise<boolean> {
   const { sql } = queryable;
   const rows = await sql`
     SELECT 1 FROM product_news WHERE id = ${id} AND settles_at > ${sql.unsafe(instantOf(queryable, beganMs))}`;

@@ -55,7 +55,7 @@ export async function findProduct({ read, engine }: Queryable, id: bigint): Prom
  * Finds the product that has a handle. The platform gives a handle to one product at a time, but
  * stored products are from different times: of several, the one that changed last has it.
  */
-export async function findProductId({ read, engine }: Queryable, handle: string): Promise<bigint | undefined> {
+export async function findStoredProductId({ read, engine }: Queryable, handle: string): Promise<bigint | undefined> {
   const [row] = await read<{ id: string }>(
     `SELECT CAST(id AS TEXT) AS id FROM product WHERE ${engine.handleOf("document")} = $1
     ORDER BY updated_at DESC, product.id DESC LIMIT 1`,
@@ -83,7 +83,7 @@ export const verifiedAt = `CASE WHEN ${unsettled} THEN NULL
 export type Way = "live" | "sync" | "bulk" | "push" | "import";
 
 /** When and how products were read. */
-export interface Reading {
+export interface ReadingTimes {
   readonly way: Way;
   /** When the read began and ended, as `performance.now()`: the store converts it to its clock. */
   readonly beganMs: number;
@@ -114,7 +114,7 @@ const laterS = 60;
 export async function saveProducts(
   queryable: Queryable,
   products: readonly StoredProduct[],
-  reading: Reading,
+  reading: ReadingTimes,
 ): Promise<number> {
   const { sql } = queryable;
   const ids = products.map(({ id }) => id);
@@ -152,7 +152,7 @@ export async function saveProducts(
 async function listNews(
   queryable: Queryable,
   ids: readonly bigint[],
-  { beganMs }: Reading,
+  { beganMs }: ReadingTimes,
 ): Promise<Map<string, "gone" | "present">> {
   if (ids.length === 0) return new Map();
   const { sql } = queryable;
@@ -282,7 +282,7 @@ export async function findProductState(queryable: Queryable, id: bigint): Promis
   return (await listProductStates(queryable, [id])).get(`${id}`);
 }
 
-export async function countProducts({ sql }: Queryable): Promise<number> {
+export async function countStoredProducts({ sql }: Queryable): Promise<number> {
   const [row] = await sql<{ products: number }[]>`SELECT CAST(count(*) AS INTEGER) AS products FROM product`;
   return row?.products ?? 0;
 }

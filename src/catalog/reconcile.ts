@@ -21,11 +21,11 @@ import { knowIdsUpTo } from "./known-ids.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
 import {
   countHiddenProducts,
-  countProducts,
+  countStoredProducts,
   listProductIds,
   listProductStates,
   markProductStale,
-  type Reading,
+  type ReadingTimes,
   type StoredProduct,
   saveProducts,
   toStoredProduct,
@@ -55,7 +55,7 @@ export interface ReconcileOptions {
 type ReconcileContext = SyncContext & {
   /** When the run began, by the database's clock. */
   readonly startedAt: string;
-  readonly reading: Reading;
+  readonly reading: ReadingTimes;
   /** How many products the platform had when the run began. */
   readonly announced: number;
   readonly log: Log;
@@ -73,7 +73,7 @@ export function catalogReconcile(source: Platform, { maxRemovedShare, visible }:
     const startedAt = await readNow(database);
     const shop = await platform.readShop(signal);
     await checkShop(database, platform, shop.id);
-    const reading: Reading = { way: "bulk", beganMs, endedMs: beganMs, platformMs: shop.readAtMs };
+    const reading: ReadingTimes = { way: "bulk", beganMs, endedMs: beganMs, platformMs: shop.readAtMs };
     const announced = await platform.countProducts(signal);
     const [tried, changing] = [new Set<bigint>(), new Set<bigint>()];
     const sync = { database, platform, shopId: shop.id, reporter, signal, maxRemovedShare, tried, changing };
@@ -85,7 +85,7 @@ export function catalogReconcile(source: Platform, { maxRemovedShare, visible }:
     await forgetProgress(database);
     await database.inTransaction((transaction) => knowIdsUpTo(transaction, highestId, true));
     await forgetOldNews(database);
-    const [hidden, total] = [await countHiddenProducts(database), await countProducts(database)];
+    const [hidden, total] = [await countHiddenProducts(database), await countStoredProducts(database)];
     for (const note of hiddenNotes(visible, hidden, total)) reporter.note(note);
   };
 }
@@ -249,7 +249,7 @@ async function writeChanged(
     }
     const { changed, losing: found } = await findChanged(database, stored);
     losing.push(...found);
-    const ended: Reading = { ...reading, endedMs: performance.now() };
+    const ended: ReadingTimes = { ...reading, endedMs: performance.now() };
     reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
   }
   return { losing, incomplete };

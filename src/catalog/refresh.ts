@@ -3,7 +3,7 @@ import { ChangingProductError, lagMs, type Platform, type ReadOptions } from "..
 import {
   findProductState,
   markProductStale,
-  type Reading,
+  type ReadingTimes,
   type StoredProduct,
   saveProducts,
   toStoredProduct,
@@ -55,7 +55,7 @@ export async function refreshProduct(
   try {
     const { shopId, found, isPaged, beganMs, readAtMs } = await platform.readProduct(id, options);
     await checkShop(shopId);
-    const reading: Reading = { way, beganMs, endedMs: performance.now(), platformMs: readAtMs };
+    const reading: ReadingTimes = { way, beganMs, endedMs: performance.now(), platformMs: readAtMs };
     if (found === undefined) return await remove(id, reading, context);
     if (isPaged && (await mayLagBehindDelivery(database, id, reading))) {
       throw new ChangingProductError("its responses may lag behind a delivery", found.updatedAt);
@@ -68,7 +68,7 @@ export async function refreshProduct(
   }
 }
 
-function save(product: StoredProduct, reading: Reading, database: Database): Promise<Refreshed> {
+function save(product: StoredProduct, reading: ReadingTimes, database: Database): Promise<Refreshed> {
   return database.inTransaction(async (transaction) => {
     const before = await findProductState(transaction, product.id);
     const saved = await saveProducts(transaction, [product], reading);
@@ -78,7 +78,11 @@ function save(product: StoredProduct, reading: Reading, database: Database): Pro
   });
 }
 
-async function remove(id: bigint, reading: Reading, { database, maxRemovedShare }: RefreshContext): Promise<Refreshed> {
+async function remove(
+  id: bigint,
+  reading: ReadingTimes,
+  { database, maxRemovedShare }: RefreshContext,
+): Promise<Refreshed> {
   const newest = await findNewestUpdate(database, id);
   if (newest === undefined) return { outcome: "gone", isSettled: true };
   if (newest !== "" && reading.platformMs < Date.parse(newest) + lagMs) {

@@ -60,7 +60,7 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "List codes of the feed without names, and names without codes: of a file, or of what is stored.",
     options: { brand: { type: "string", sentence: "Brand to check; defaults to BRAND." }, json },
     positionals: [0, 1],
-    run: async ([file], values) => (await import("./presentation.ts")).check(file, values),
+    run: async ([file], values) => (await import("./presentation.ts")).checkNames(file, values),
   },
   "presentation template": {
     usage: "[--brand TEXT]",
@@ -78,7 +78,7 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: "[--to N] [--brand TEXT] [--json]",
     summary: "Restore the presentation that a brand had before its last import, or any stored generation of it.",
     options: rollbackOptions,
-    run: async (_, values) => (await import("./presentation.ts")).rollback(values),
+    run: async (_, values) => (await import("./presentation.ts")).rollBackNames(values),
   },
   run: {
     usage: "JOB [--brand TEXT] [--dry-run] [--force] [--json]",

@@ -16,7 +16,7 @@ import { generationOf } from "./rollback.ts";
  * Compares the stored presentation, or that of a file, with the brand's current feed.
  * @returns whether each code has a name, and each entry a code
  */
-export async function check(file: string | undefined, values: Values): Promise<boolean> {
+export async function checkNames(file: string | undefined, values: Values): Promise<boolean> {
   if (file !== undefined && findPath(file)?.isDirectory() !== false) {
     throw new ServiceError("bad_request", `${file}: no such file`);
   }
@@ -54,7 +54,7 @@ export function template(values: Values): Promise<boolean> {
   });
 }
 
-export async function rollback(values: Values): Promise<boolean> {
+export async function rollBackNames(values: Values): Promise<boolean> {
   const to = generationOf(values);
   return await withStore(async (database, config) => {
     const brand = brandOf(config, values);

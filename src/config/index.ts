@@ -9,7 +9,7 @@ import type { OperatorToken } from "../operators/tokens.ts";
 import { jobsOfBrands } from "../personalization/options.ts";
 import { readSettingsFile, type SettingsFile } from "./file.ts";
 import { innerKeys, type JobName, type JobOptions, jobSchemas, jobsSchema } from "./jobs.ts";
-import { Problems } from "./problems.ts";
+import { SettingProblems } from "./problems.ts";
 import { parsePurge } from "./purge.ts";
 import { listOtherCredentials, readSecretFile, type SecretFile } from "./secret-files.ts";
 import type { Setting } from "./setting.ts";
@@ -57,7 +57,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(environment: Environment): Config {
   const file = readSettingsFile(environment.PDS_CONFIG ?? "pds.toml", environment.PDS_CONFIG !== undefined);
   const { jobs: tables = {}, purge: purgeTable, admin: adminTable, ...scalars } = file.values;
-  const problems = new Problems();
+  const problems = new SettingProblems();
   findUnknownSettings(Object.keys(scalars), file, problems);
 
   const from = {} as Record<SettingName, Source>;
@@ -103,7 +103,7 @@ export function readConfig(environment: Environment): Config {
   };
 }
 
-function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: Problems): void {
+function findUnknownSettings(keys: readonly string[], file: SettingsFile, problems: SettingProblems): void {
   const known = [...settingNames.map(fileKey), "jobs", "purge", "admin"];
   for (const key of keys) {
     if (known.includes(key)) continue;
@@ -122,7 +122,7 @@ function findUnknownSecrets(environment: Environment): string[] {
 }
 
 /** Every process of the user can read the environment, so a secret may be in a file of its own. */
-function findSecret(name: SettingName, environment: Environment, problems: Problems): SecretFile | undefined {
+function findSecret(name: SettingName, environment: Environment, problems: SettingProblems): SecretFile | undefined {
   if (!isSecret(name)) return undefined;
   try {
     return readSecretFile(environmentName(name), environment);
@@ -146,7 +146,7 @@ function placeOf(name: SettingName, from: Source, file: SettingsFile, secret?: S
 }
 
 /** @returns undefined if the value is invalid */
-function parseSetting(name: SettingName, value: unknown, place: () => string, problems: Problems): unknown {
+function parseSetting(name: SettingName, value: unknown, place: () => string, problems: SettingProblems): unknown {
   if (typeof value === "object") {
     problems.add(() => `${place()}: expected a single value`);
     return undefined;
@@ -163,7 +163,7 @@ function parseSetting(name: SettingName, value: unknown, place: () => string, pr
 }
 
 /** @param value the table `jobs` of the file */
-function parseJobs(value: unknown, file: SettingsFile, problems: Problems): JobOptions {
+function parseJobs(value: unknown, file: SettingsFile, problems: SettingProblems): JobOptions {
   const tables = value as Record<string, unknown>;
   const isSingle = (name: JobName) => typeof tables?.[name] === "object" && !Array.isArray(tables[name]);
   const singles = jobsOfBrands.filter(isSingle);
@@ -216,7 +216,7 @@ type Given = Omit<Config, "purge" | "schedules" | "text" | "unknownSecrets">;
 /** How messages name a setting: by its place in the file, or by its variable. */
 type Place = (name: SettingName) => string;
 
-function checkStore(given: Given, place: Place, problems: Problems): void {
+function checkStore(given: Given, place: Place, problems: SettingProblems): void {
   const { databaseUrl, databaseDirectUrl } = given;
   if (isServerUrl(databaseUrl) || databaseDirectUrl === "") return;
   problems.add(
@@ -224,7 +224,7 @@ function checkStore(given: Given, place: Place, problems: Problems): void {
   );
 }
 
-function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, problems: Problems): void {
+function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, problems: SettingProblems): void {
   // It would have the role operate, whatever that of the other is.
   const same = tokens.find((each) => adminToken !== "" && each.sha256 === sha256(adminToken));
   if (same !== undefined)
@@ -236,7 +236,7 @@ function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, prob
   );
 }
 
-function checkPlatform(config: Given, place: Place, file: SettingsFile, problems: Problems): void {
+function checkPlatform(config: Given, place: Place, file: SettingsFile, problems: SettingProblems): void {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret, jobs } = config;
   if ((shopifyClientId === "") !== (shopifyClientSecret === "")) {
     const [given, missing] =
@@ -269,7 +269,7 @@ function checkPlatform(config: Given, place: Place, file: SettingsFile, problems
   }
 }
 
-function checkBrands({ jobs, brand }: Given, file: SettingsFile, problems: Problems): void {
+function checkBrands({ jobs, brand }: Given, file: SettingsFile, problems: SettingProblems): void {
   for (const name of jobsOfBrands) {
     const brands = (jobs[name] ?? []).map((options) => options.brand ?? brand);
     for (const [index, each] of brands.entries()) {

@@ -6,14 +6,14 @@ import {
   defaultRemovedShare,
 } from "../catalog/options.ts";
 import { pingKeys, retentionSchema } from "../jobs/options.ts";
-import { personalizationKeys, personalizationSchema } from "../personalization/options.ts";
-import { presentationSchema } from "../personalization/presentation/options.ts";
+import { personalizationImportSchema, personalizationKeys } from "../personalization/options.ts";
+import { presentationImportSchema } from "../personalization/presentation/options.ts";
 
 /** The options of each job, by its name. */
 export const jobSchemas = {
   "catalog-import": catalogImportSchema,
-  "personalization-import": personalizationSchema,
-  "presentation-import": presentationSchema,
+  "personalization-import": personalizationImportSchema,
+  "presentation-import": presentationImportSchema,
   "catalog-reconcile": catalogReconcileSchema,
   "catalog-sync": catalogSyncSchema,
   "history-retention": retentionSchema,
@@ -30,8 +30,8 @@ export type JobOptionsOf<Name extends JobName> = z.infer<(typeof jobSchemas)[Nam
 export const jobsSchema = z
   .strictObject({
     ...jobSchemas,
-    "personalization-import": z.array(personalizationSchema),
-    "presentation-import": z.array(presentationSchema),
+    "personalization-import": z.array(personalizationImportSchema),
+    "presentation-import": z.array(presentationImportSchema),
   })
   .partial();
 

@@ -1,11 +1,11 @@
 import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
 import { findSourceProblem } from "../feed/address.ts";
-import { type PersonalizationOptions, personalizationSchema } from "../personalization/options.ts";
+import { type PersonalizationOptions, personalizationImportSchema } from "../personalization/options.ts";
 import {
   findFileSourceProblem,
   type PresentationOptions,
-  presentationSchema,
+  presentationImportSchema,
 } from "../personalization/presentation/options.ts";
 import type { JobOptions } from "./jobs.ts";
 
@@ -21,14 +21,14 @@ interface Configured {
 export function manualImportOptions(config: Configured, source: string, brand: string): PersonalizationOptions {
   refuse(source, findSourceProblem(source));
   const options = findOptions(config.jobs["personalization-import"], config, brand);
-  return { ...(options ?? personalizationSchema.parse({ source })), source, settle_seconds: 0 };
+  return { ...(options ?? personalizationImportSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
 /** Like {@link manualImportOptions}, for a presentation. */
 export function manualPresentationOptions(config: Configured, source: string, brand: string): PresentationOptions {
   refuse(source, findFileSourceProblem(source));
   const options = findOptions(config.jobs["presentation-import"], config, brand);
-  return { ...(options ?? presentationSchema.parse({ source })), source, settle_seconds: 0 };
+  return { ...(options ?? presentationImportSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
 function refuse(source: string, problem: string | undefined): void {

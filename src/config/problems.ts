@@ -5,7 +5,7 @@ import { ServiceError } from "../base/errors.ts";
 const maxShown = 20;
 
 /** Collects what is wrong with the settings, so that one error names all of it. */
-export class Problems {
+export class SettingProblems {
   readonly #descriptions: (() => string)[] = [];
   #cause: unknown;
 

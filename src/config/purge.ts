@@ -5,7 +5,7 @@ import type { KeyPath } from "../base/toml.ts";
 import type { CdnName } from "../cdn/headers.ts";
 import { type PurgeOptions, type PurgingCdn, purgeSchemas, purgeShapes } from "../cdn/options.ts";
 import type { SettingsFile } from "./file.ts";
-import type { Problems } from "./problems.ts";
+import type { SettingProblems } from "./problems.ts";
 
 /** Providers that accept no purge without a token. */
 const needsToken: readonly CdnName[] = ["fastly", "cloudflare"];
@@ -18,7 +18,7 @@ export function parsePurge(
   value: unknown,
   { cdn, purgeToken }: { readonly cdn?: CdnName; readonly purgeToken?: string },
   file: SettingsFile,
-  problems: Problems,
+  problems: SettingProblems,
 ): PurgeOptions | undefined {
   // An invalid CDN is a problem already.
   if (value === undefined || cdn === undefined) return undefined;

@@ -3,10 +3,10 @@ import { suggest } from "../base/suggest.ts";
 import type { KeyPath } from "../base/toml.ts";
 import { type OperatorToken, operatorName, tokenSchema } from "../operators/tokens.ts";
 import type { SettingsFile } from "./file.ts";
-import type { Problems } from "./problems.ts";
+import type { SettingProblems } from "./problems.ts";
 
 /** @param value the table `admin` of the file */
-export function parseTokens(value: unknown, file: SettingsFile, problems: Problems): OperatorToken[] {
+export function parseTokens(value: unknown, file: SettingsFile, problems: SettingProblems): OperatorToken[] {
   if (value === undefined) return [];
   const add: AddProblem = (path, problem) =>
     problems.add(() => `${file.locate(path)}: ${path.join(".")}: ${problem()}`);

@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import type { Connections, Engine, Read } from "./engines/engine.ts";
+import type { Engine, EngineConnections, Read } from "./engines/engine.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
 /**
@@ -34,11 +34,11 @@ export class Transaction extends Queryable {
 export class Database extends Queryable {
   /** Its URL without credentials, for messages. */
   readonly name: string;
-  readonly #connections: Connections;
+  readonly #connections: EngineConnections;
   /** The run whose transactions these are. */
   readonly #run: number | undefined;
 
-  constructor(engine: Engine, name: string, connections: Connections, run?: number) {
+  constructor(engine: Engine, name: string, connections: EngineConnections, run?: number) {
     super(engine, connections.read);
     this.name = name;
     this.#connections = connections;

@@ -3,7 +3,7 @@ import { ServiceError } from "../base/errors.ts";
 import { requirePrimary } from "./change.ts";
 import { Database } from "./database.ts";
 import { explainDiskFull } from "./disk.ts";
-import type { Connections, ConnectOptions, Purpose, Read } from "./engines/engine.ts";
+import type { ConnectOptions, EngineConnections, Purpose, Read } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 import { createTables, OtherSchemaError, readSchemaState, readTables, type SchemaState } from "./migrate.ts";
@@ -66,7 +66,7 @@ async function open<T>(
   ifAbsent?: () => T,
 ): Promise<T> {
   const engine = engineOf(url);
-  let connections: Connections | undefined;
+  let connections: EngineConnections | undefined;
   try {
     // First: what is refused, or damaged, stays as it is.
     const look = (read: Read) => readTables(engine, read);

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../base/errors.ts";
-import { compressionSignatures, type Encoding } from "./format.ts";
+import { compressionSignatures, type TextEncoding } from "./format.ts";
 
-const byteOrderMarks: readonly [Encoding, readonly number[]][] = [
+const byteOrderMarks: readonly [TextEncoding, readonly number[]][] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
   ["utf-16le", [0xff, 0xfe]],
   ["utf-16be", [0xfe, 0xff]],
@@ -62,7 +62,7 @@ export class TextDecoding {
   /** For messages. */
   readonly #file: string;
   readonly #isGiven: boolean;
-  #encoding: Encoding | undefined;
+  #encoding: TextEncoding | undefined;
   #decoder: TextDecoder | undefined;
   #lines = 1;
   /** Bytes that cannot be decoded before more arrive. */
@@ -76,14 +76,14 @@ export class TextDecoding {
   /** The first byte that is not UTF-8, if the encoding was guessed to be Windows-1252. */
   #invalid: { readonly byte: number; readonly line: number } | undefined;
 
-  constructor(file: string, encoding?: Encoding) {
+  constructor(file: string, encoding?: TextEncoding) {
     this.#file = file;
     this.#isGiven = encoding !== undefined;
     this.#encoding = encoding;
   }
 
   /** The encoding detected so far; UTF-8 for a file that is all ASCII. */
-  get encoding(): Encoding {
+  get encoding(): TextEncoding {
     return this.#encoding ?? "utf-8";
   }
 
@@ -247,7 +247,7 @@ function countLines(text: string): number {
 }
 
 /** Counts the bytes of an incomplete character at the end. */
-function countIncompleteBytes(bytes: Uint8Array, encoding: Encoding): number {
+function countIncompleteBytes(bytes: Uint8Array, encoding: TextEncoding): number {
   const fromEnd = (distance: number) => bytes[bytes.length - distance] ?? 0;
   if (encoding === "utf-8") {
     for (let length = 1; length <= 3; length++) {
@@ -280,7 +280,7 @@ function isMostlyUtf8(bytes: Uint8Array): boolean {
 }
 
 /** Counts the bytes at the start that are complete, valid characters, by binary search. */
-function countValidBytes(bytes: Uint8Array, encoding: Encoding): number {
+function countValidBytes(bytes: Uint8Array, encoding: TextEncoding): number {
   let valid = 0;
   let invalid = bytes.length;
   while (invalid - valid > 1) {
@@ -303,7 +303,7 @@ const minSeparators = 3;
  * Detects UTF-16 without a byte order mark. In text of any script, separators have a zero byte beside
  * them. In text of few letters beyond ASCII, every other byte is zero.
  */
-function detectUtf16(head: Uint8Array): Encoding | undefined {
+function detectUtf16(head: Uint8Array): TextEncoding | undefined {
   const zeros: [number, number] = [0, 0];
   // By whether the separator is the second byte of a pair, as in big-endian text.
   const balances: [number, number] = [0, 0];

@@ -38,7 +38,7 @@ type Result<Key extends string> =
   | { readonly status: "incomplete"; readonly reason: string };
 
 /** The outcome of a collection; disposing it removes downloaded files. */
-export type Delivery<Key extends string> = AsyncDisposable & Result<Key>;
+export type FeedDelivery<Key extends string> = AsyncDisposable & Result<Key>;
 
 /**
  * Collects a feed if it is complete and differs from an earlier one.
@@ -51,7 +51,7 @@ export async function collectFeed<Key extends string>(
   settings: SourceSettings,
   known: KnownFiles<Key> | undefined,
   signal: AbortSignal,
-): Promise<Delivery<Key>> {
+): Promise<FeedDelivery<Key>> {
   const source = openSource(request.source, settings, signal);
   let folder: Promise<TemporaryFolder> | undefined;
   const openFolder = () => {

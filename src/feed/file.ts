@@ -5,7 +5,7 @@ import { createGunzip } from "node:zlib";
 import { ServiceError } from "../base/errors.ts";
 import { limitSize } from "../base/size.ts";
 import { TextDecoding } from "./decode.ts";
-import { type Compression, compressionExtensions, compressionSignatures, type Encoding } from "./format.ts";
+import { compressionExtensions, compressionSignatures, type FileCompression, type TextEncoding } from "./format.ts";
 
 const extensions = Object.values(compressionExtensions);
 
@@ -21,14 +21,14 @@ export function isNdjson(name: string): boolean {
   return /\.(ndjson|jsonl)$/i.test(plainName);
 }
 
-function compressionOf(name: string): Compression | undefined {
-  const compressions = Object.keys(compressionExtensions) as Compression[];
+function compressionOf(name: string): FileCompression | undefined {
+  const compressions = Object.keys(compressionExtensions) as FileCompression[];
   return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
 }
 
 /** By its name, or else by its first bytes. */
-async function findCompression(path: string, name: string): Promise<Compression | undefined> {
-  const compressions = Object.keys(compressionSignatures) as Compression[];
+async function findCompression(path: string, name: string): Promise<FileCompression | undefined> {
+  const compressions = Object.keys(compressionSignatures) as FileCompression[];
   const start = await Bun.file(path).slice(0, 4).bytes();
   return (
     compressionOf(name) ??
@@ -85,7 +85,7 @@ export async function* readBytes(
 async function* decompress(
   path: string,
   name: string,
-  compression: Compression | undefined,
+  compression: FileCompression | undefined,
   onRead: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   const stored = Bun.file(path)
@@ -141,7 +141,7 @@ async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
  * Reads a file's text in chunks, without its byte order mark.
  * @throws ServiceError `invalid_input` if it is too large, or not text in this encoding.
  */
-export async function* readText(path: string, encoding: Encoding, maxMegabytes: number): AsyncGenerator<string> {
+export async function* readText(path: string, encoding: TextEncoding, maxMegabytes: number): AsyncGenerator<string> {
   const decoding = new TextDecoding(path, encoding);
   for await (const bytes of readBytes(path, { maxMegabytes })) yield decoding.push(bytes);
   yield decoding.end();

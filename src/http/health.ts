@@ -8,12 +8,12 @@ export const getLiveness: Handler = () => alive;
 const alive = prepareResponse({ type: "application/json", body: '{"status":"ok"}', headers: noStore });
 
 /** What was read from the store, or why it is not known. */
-export type Reading<T> =
+export type StoreReading<T> =
   | { readonly value: T; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: string };
 
-type JobReading = Reading<readonly JobStatus[]>;
-type ClockReading = Reading<string | undefined>;
+type JobReading = StoreReading<readonly JobStatus[]>;
+type ClockReading = StoreReading<string | undefined>;
 /** The readings of one probe. */
 export type HealthReadings = readonly [jobs: JobReading, clock: ClockReading];
 

@@ -96,7 +96,7 @@ async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query
 }
 
 /** @returns whether the run is still in progress */
-export async function renewLease({ sql, engine }: Queryable, id: number, leaseSeconds: number): Promise<boolean> {
+export async function renewRunLease({ sql, engine }: Queryable, id: number, leaseSeconds: number): Promise<boolean> {
   const { count } = await sql`
     UPDATE run SET lease_until = ${sql.unsafe(engine.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
   return count > 0;

@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { renewLease } from "./claim.ts";
+import { renewRunLease } from "./claim.ts";
 import { findCancellation } from "./run-cancellation.ts";
 
 /** Pause between two checks whether the run is cancelled. */
@@ -34,7 +34,7 @@ export function keepLease(
     // Checked before the call, because a store that is cut off may never respond.
     if (++unanswered === renewals) return expire();
     try {
-      if (await renewLease(database, id, leaseSeconds)) unanswered = 0;
+      if (await renewRunLease(database, id, leaseSeconds)) unanswered = 0;
       else expire();
     } catch (error) {
       // While the store is locked for writing, perhaps by this run, no other process can take over

@@ -21,7 +21,7 @@ import {
   type Texts,
 } from "./presentation/entry.ts";
 import { findEntries } from "./presentation/store.ts";
-import type { FoundPersonalization, Group, Style } from "./render.ts";
+import type { FoundPersonalization, Group, PreparedStyle } from "./render.ts";
 
 /** The form of a SKU in a locale, ready to be served; or the offered locale to request instead. */
 export type FoundForm =
@@ -81,7 +81,7 @@ export class FormRenderer {
     sku: string,
     locale: string,
     lines: Uint8Array | undefined,
-    fragments: () => MaybePromise<readonly [readonly Style[], readonly Group[]]>,
+    fragments: () => MaybePromise<readonly [readonly PreparedStyle[], readonly Group[]]>,
   ): MaybePromise<FoundForm | undefined> {
     return chain(this.#load(database), (presentation) => {
       if (presentation === undefined) return undefined;
@@ -115,7 +115,7 @@ export class FormRenderer {
     sku: string,
     locale: string,
     lines: Uint8Array,
-    styles: readonly Style[],
+    styles: readonly PreparedStyle[],
     groups: readonly Group[],
     presentation: Presentation,
   ): MaybePromise<FoundForm> {
@@ -126,7 +126,7 @@ export class FormRenderer {
       const writer = new PartWriter(presentation, lookups, groups);
       const absent = new Set(missing);
       return numbers.flatMap((number, index) =>
-        absent.has(number) ? [{ number, rows: writer.write(styles[index] as Style) }] : [],
+        absent.has(number) ? [{ number, rows: writer.write(styles[index] as PreparedStyle) }] : [],
       );
     });
     return chain(parts, (ofStyles) => {
@@ -135,7 +135,7 @@ export class FormRenderer {
       ofStyles.forEach(({ rows }, index) => {
         cursor.next();
         const line = {
-          style_code: (styles[index] as Style).code,
+          style_code: (styles[index] as PreparedStyle).code,
           style_display_seq: cursor.sequence,
           style_sku_status: cursor.status,
         };
@@ -204,7 +204,7 @@ class PartWriter {
     this.#groups = new Map(groups.map((group) => [group.name, group]));
   }
 
-  write({ code, rows }: Style): Uint8Array {
+  write({ code, rows }: PreparedStyle): Uint8Array {
     const appearance = this.#describe(this.#entries.get(styleKey(code)), code) satisfies Partial<FormStyle>;
     const lines = parseRows<StyleRow>(rows).map((row) => {
       const line = this.#writeLine(code, row);

@@ -4,11 +4,11 @@ import type { Generation } from "./generation.ts";
 import { listPresentations } from "./presentation/store.ts";
 import {
   type FoundPersonalization,
-  type Parts,
   readGroupNumbers,
   readStyleNumbers,
   render,
   renderEmpty,
+  type SkuParts,
   toGroup,
   toStyle,
 } from "./render.ts";
@@ -56,7 +56,7 @@ export async function* formsInGeneration(
   }
 }
 
-async function findParts(database: Queryable, generation: number, sku: string): Promise<Parts | undefined> {
+async function findParts(database: Queryable, generation: number, sku: string): Promise<SkuParts | undefined> {
   const lines = await findLines(database, generation, sku);
   if (lines === undefined) return undefined;
   const styleNumbers = readStyleNumbers(lines);

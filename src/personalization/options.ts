@@ -82,10 +82,10 @@ export const personalizationShape = {
     .describe("Maximum share of rows that may be rejected. Up to it, the import leaves them out and loads the others."),
 };
 
-export const personalizationSchema = z.strictObject({ ...personalizationShape, ...planShape });
+export const personalizationImportSchema = z.strictObject({ ...personalizationShape, ...planShape });
 
 /** The options of `personalization-import` for one brand. */
-export type PersonalizationOptions = z.infer<typeof personalizationSchema>;
+export type PersonalizationOptions = z.infer<typeof personalizationImportSchema>;
 
 /** The keys of the tables within its table. */
 export const personalizationKeys = { files: listNames, aliases: [...new Set(columnNames)] };

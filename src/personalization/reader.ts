@@ -11,13 +11,13 @@ import {
   type FoundPersonalization,
   type Group,
   maxBytesOf,
-  type Parts,
+  type PreparedStyle,
   readGroupNumbers,
   readStyleNumbers,
   render,
   renderBatch,
   renderEmpty,
-  type Style,
+  type SkuParts,
   toGroup,
   toStyle,
 } from "./render.ts";
@@ -30,7 +30,7 @@ export const parsePersonalization = ({ body }: FoundPersonalization) =>
 /** The fragments of one generation, which never change. */
 interface Fragments {
   readonly generation: CurrentGeneration;
-  readonly styles: FragmentCache<Style>;
+  readonly styles: FragmentCache<PreparedStyle>;
   readonly groups: FragmentCache<Group>;
   readonly forms: FormRenderer;
 }
@@ -140,7 +140,7 @@ async function loadSnapshot(
     const isSame = known !== undefined && known.generation.loadedAt === generation.loadedAt;
     const kept = isSame
       ? known
-      : { styles: new FragmentCache<Style>(maxBytes), groups: new FragmentCache<Group>(maxBytes) };
+      : { styles: new FragmentCache<PreparedStyle>(maxBytes), groups: new FragmentCache<Group>(maxBytes) };
     const areFormsSame = isSame && Bun.deepEquals(known.forms.current, generation.presentation);
     const forms = areFormsSame
       ? known.forms
@@ -195,7 +195,7 @@ async function findAll(
   const found = await snapshot.query.findAll(database, skus.filter(isStorable));
   if (found === "outdated") return undefined;
   if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
-  const parts: (Parts | undefined)[] = [];
+  const parts: (SkuParts | undefined)[] = [];
   let bytes = 0;
   for (const sku of skus) {
     const lines = found.get(sku);
@@ -240,7 +240,7 @@ function findParts(
   database: Database,
   sku: string,
   { generation, lines }: FoundLines,
-): MaybePromise<Parts> {
+): MaybePromise<SkuParts> {
   const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);
   return chain(ofLines, ([styles, groups]) => ({ sku, lines, styles, groups }));
 }
@@ -250,7 +250,7 @@ function findFragments(
   database: Database,
   styleNumbers: readonly number[],
   { generation, styles, groups }: Fragments,
-): MaybePromise<readonly [Style[], Group[]]> {
+): MaybePromise<readonly [PreparedStyle[], Group[]]> {
   const foundStyles = styles.get(styleNumbers, async (numbers) =>
     (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
   );

@@ -23,7 +23,7 @@ interface Prepared {
 }
 
 /** A style, prepared once for all its SKUs. */
-export type Style = StyleFragment &
+export type PreparedStyle = StyleFragment &
   Prepared & {
     /** The part of a line in JSON between the SKU and the display sequence. */
     readonly line: Uint8Array;
@@ -35,7 +35,7 @@ const encoder = new TextEncoder();
 const encode = (text: string) => encoder.encode(text);
 const hashOf = (bytes: Uint8Array): bigint => Bun.hash.xxHash3(bytes);
 
-export function toStyle(fragment: StyleFragment): Style {
+export function toStyle(fragment: StyleFragment): PreparedStyle {
   const { code, rows } = fragment;
   const line = encode(`,"style_code":${JSON.stringify(code)},"style_display_seq":`);
   return { ...fragment, line, hash: hashOf(rows), fingerprint: fingerprintOf(code) };
@@ -62,7 +62,7 @@ export function readStyleNumbers(lines: Uint8Array): number[] {
 const fewGroups = 32;
 
 /** Numbers of the groups of some styles, in order, each once. */
-export function readGroupNumbers(styles: readonly Style[]): number[] {
+export function readGroupNumbers(styles: readonly PreparedStyle[]): number[] {
   const numbers: number[] = [];
   for (const { groups } of styles) {
     if (numbers.length + groups.length > fewGroups) return [...new Set(styles.flatMap((style) => style.groups))];
@@ -79,17 +79,17 @@ export function renderEmpty(sku: string): FoundPersonalization {
 }
 
 /** A SKU with everything that its response consists of. */
-export interface Parts {
+export interface SkuParts {
   readonly sku: string;
   /** Packed. */
   readonly lines: Uint8Array;
   /** Those of the lines, in the same order. */
-  readonly styles: readonly Style[];
+  readonly styles: readonly PreparedStyle[];
   /** Those of the styles, each once. */
   readonly groups: readonly Group[];
 }
 
-export function render(parts: Parts): FoundPersonalization {
+export function render(parts: SkuParts): FoundPersonalization {
   const { styles, groups } = parts;
   const maxBytes = maxBytesOf(parts);
   // Its size is known only when it is written.
@@ -107,7 +107,7 @@ export function render(parts: Parts): FoundPersonalization {
   return { body: json.slice(0, end), tag: hashTag(hashes), isEmpty: false, fingerprints };
 }
 
-function addFingerprints({ sku, styles, groups }: Parts, add: (fingerprint: number) => void): void {
+function addFingerprints({ sku, styles, groups }: SkuParts, add: (fingerprint: number) => void): void {
   add(fingerprintOf(sku));
   for (const { fingerprint } of styles) add(fingerprint);
   for (const { fingerprint } of groups) add(fingerprint);
@@ -124,7 +124,7 @@ interface Written {
  * Writes the three lists and the closing brace.
  * @param sku as JSON
  */
-function write(json: Uint8Array, at: number, parts: Parts, sku: Uint8Array): Written {
+function write(json: Uint8Array, at: number, parts: SkuParts, sku: Uint8Array): Written {
   const linesEnd = writeLines(json, append(json, at, linesStart), parts, sku);
   const stylesEnd = appendRows(json, append(json, linesEnd, stylesStart), parts.styles);
   const groupsEnd = appendRows(json, append(json, stylesEnd, groupsStart), parts.groups);
@@ -143,7 +143,7 @@ const maxBatchScratchBytes = 2 ** 19;
  * Several SKUs as one response.
  * @param found their personalization, in the same order; undefined for unknown SKUs
  */
-export function renderBatch(skus: readonly string[], found: readonly (Parts | undefined)[]): FoundPersonalization {
+export function renderBatch(skus: readonly string[], found: readonly (SkuParts | undefined)[]): FoundPersonalization {
   const names = skus.map((sku) => encode(JSON.stringify(sku)));
   let maxBytes = batchStart.length + bodyEnd.length;
   for (const name of names) maxBytes += skuStart.length + name.length + 2 + noLists.length;
@@ -194,21 +194,21 @@ const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.leng
  * Bytes of the three lists in JSON, with up to six for each unit of the SKU and each packed byte, such as
  * a control character.
  */
-export function maxBytesOf({ sku, lines, styles, groups }: Parts): number {
+export function maxBytesOf({ sku, lines, styles, groups }: SkuParts): number {
   let bytes = fixedBytes + lines.length * 6 + bytesOf(styles) + bytesOf(groups);
   for (const { line } of styles) bytes += line.length + sku.length * 6 + lineBytes;
   return bytes;
 }
 
 /** Writes the lines as JSON, separated by commas. @returns the offset after them */
-function writeLines(json: Uint8Array, at: number, { lines, styles }: Parts, sku: Uint8Array): number {
+function writeLines(json: Uint8Array, at: number, { lines, styles }: SkuParts, sku: Uint8Array): number {
   let end = at;
   let index = 0;
   for (cursor.reset(lines); !cursor.isAtEnd; index++) {
     cursor.next();
     if (index > 0) json[end++] = comma;
     end = append(json, append(json, end, lineStart), sku);
-    end = append(json, end, (styles[index] as Style).line);
+    end = append(json, end, (styles[index] as PreparedStyle).line);
     const { plainSequence, plainStatus } = cursor;
     if (plainSequence >= 0 && plainSequence < 10) end = appendQuoted(json, end, plainSequence + 0x30);
     else end = append(json, end, encode(JSON.stringify(cursor.sequence)));

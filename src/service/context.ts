@@ -5,7 +5,7 @@ import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Purging } from "./cdn.ts";
 import type { Connections } from "./connections.ts";
-import type { Push } from "./push.ts";
+import type { DeliveryHandling } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 
 /** Runs jobs on their schedules, and by hand. */
@@ -25,7 +25,7 @@ export interface ServiceContext {
   readonly scheduler: ServiceScheduler;
   readonly requests: RequestHandling;
   /** Undefined when the platform does not notify this service. */
-  readonly push: Push | undefined;
+  readonly push: DeliveryHandling | undefined;
   /** Undefined when this process does not purge a CDN. */
   readonly purging: Purging | undefined;
   /** Whether no job had ever succeeded when this process began. */

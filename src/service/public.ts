@@ -32,7 +32,7 @@ export function publicRoutes({ cache, config, operationContext, readiness, pages
     index ??= (await import("../reference/index-page.tsx")).createIndex({
       root: publicUrl,
       examplePath: isSample ? examplePath : undefined,
-      findProduct: async () => (await import("./sample.ts")).findSampleProduct(config, operationContext),
+      findProduct: async () => (await import("./sample.ts")).findDefaultSampleProduct(config, operationContext),
     });
     return index;
   });

@@ -15,7 +15,7 @@ import type { Part } from "./parts.ts";
 import type { RequestHandling } from "./requests.ts";
 
 /** The notifications of the platform. */
-export interface Push extends Part {
+export interface DeliveryHandling extends Part {
   /** On the public listener. */
   readonly routes: Routes;
   readonly counter: DeliveryCounter;
@@ -23,7 +23,7 @@ export interface Push extends Part {
   readonly topics: readonly string[];
 }
 
-export interface PushContext {
+export interface DeliveryContext {
   readonly config: Config;
   readonly connections: Connections;
   readonly log: Log;
@@ -37,7 +37,11 @@ export interface PushContext {
  * Accepts deliveries, and reads the delivered products while no other process does, until the signal
  * aborts.
  */
-export function startPush(platform: Platform, receiver: DeliveryReceiver, context: PushContext): Push {
+export function startDeliveries(
+  platform: Platform,
+  receiver: DeliveryReceiver,
+  context: DeliveryContext,
+): DeliveryHandling {
   const { holder, config, connections, requests, log, signal } = context;
   const { writer: database } = connections;
   const { subscriptions } = platform;

@@ -8,7 +8,7 @@ import {
   describeStale,
   getReadiness,
   type HealthReadings,
-  type Reading,
+  type StoreReading,
 } from "../http/health.ts";
 import { findClockProblem } from "../jobs/clock.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -27,13 +27,13 @@ export interface StoreReader {
 
 /** Sources of the metrics from the store. */
 export interface StoreReadings {
-  readonly jobs: Reading<JobStatus[]>;
-  readonly generations: Reading<readonly { readonly brand: string; readonly generation: number }[]>;
-  readonly catalogTruth: Reading<CatalogTruth>;
+  readonly jobs: StoreReading<JobStatus[]>;
+  readonly generations: StoreReading<readonly { readonly brand: string; readonly generation: number }[]>;
+  readonly catalogTruth: StoreReading<CatalogTruth>;
   /** Undefined when the platform does not notify this service. */
-  readonly push: Reading<PushState> | undefined;
+  readonly push: StoreReading<PushState> | undefined;
   /** Undefined when this service does not purge a CDN. */
-  readonly purge: Reading<PurgeStatus[]> | undefined;
+  readonly purge: StoreReading<PurgeStatus[]> | undefined;
 }
 
 /** Of the second that balancers wait for a probe, a busy machine may need half itself. */
@@ -50,7 +50,7 @@ export function createStoreReader(context: ServiceContext): StoreReader {
   const begin = () => {
     const late = Promise.withResolvers<{ readonly problem: string }>();
     setTimeout(() => late.resolve({ problem: "the store did not respond in time" }), readingLimitMs).unref();
-    return async <T>(query: () => Promise<T>): Promise<Reading<T>> => {
+    return async <T>(query: () => Promise<T>): Promise<StoreReading<T>> => {
       if (requests.meters.isStoreUnreachable()) return { problem: "the store cannot be reached" };
       const reading = query().then(
         (value) => ({ value }),

@@ -32,7 +32,10 @@ export const createSamplePages = (config: Config, context: OperationContext): Re
   isSampleShop(config.shopDomain) ? samplePages(contextOf(config, context)) : {};
 
 /** Finds an active product, if possible one that can be personalized. */
-export async function findSampleProduct(config: Config, context: OperationContext): Promise<Product | undefined> {
+export async function findDefaultSampleProduct(
+  config: Config,
+  context: OperationContext,
+): Promise<Product | undefined> {
   const { findDefaultProduct } = await import("../sample/catalog.ts");
   return await findDefaultProduct(contextOf(config, context));
 }

@@ -81,9 +81,9 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
   parts.add(watchWrites(connections));
   const requests = parts.add(await startRequestHandling(config, connections, platform, log, signal));
   const scheduler = parts.add(startJobs(jobs, connections, config, log, signal));
-  const pushContext = { holder, config, connections, requests, log, signal };
+  const deliveryContext = { holder, config, connections, requests, log, signal };
   const receiver = platform?.receiver;
-  const push = receiver && parts.add((await import("./push.ts")).startPush(platform, receiver, pushContext));
+  const push = receiver && parts.add((await import("./push.ts")).startDeliveries(platform, receiver, deliveryContext));
   const purging = config.purge && (await import("./cdn.ts")).createPurging(config, config.purge);
   const context: ServiceContext = { config, log, connections, jobs, scheduler, requests, push, purging, isNewStore };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { EncodedBody, type SendableBody } from "../../src/cache/encoded-body.ts";
-import type { Encoding } from "../../src/cache/encoding.ts";
+import type { ContentEncoding } from "../../src/cache/encoding.ts";
 
 const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };
 const encodings = ["identity", "br", "zstd", "gzip"] as const;
@@ -19,7 +19,7 @@ function textOf(size: Size): Uint8Array<ArrayBuffer> {
 
 const bytesOf = async (body: SendableBody) => (body instanceof Blob ? await body.bytes() : body);
 
-async function decode(body: EncodedBody, encoding: Encoding): Promise<Buffer> {
+async function decode(body: EncodedBody, encoding: ContentEncoding): Promise<Buffer> {
   const bytes = await bytesOf(await body.encode(encoding));
   return encoding === "identity" ? Buffer.from(bytes) : decoders[encoding](bytes);
 }

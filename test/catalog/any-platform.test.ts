@@ -6,7 +6,7 @@ import { ConcurrencyLimiter } from "../../src/base/concurrency-limiter.ts";
 import { toJson } from "../../src/base/json.ts";
 import { isKnownMissing } from "../../src/catalog/known-ids.ts";
 import { ProductLookup } from "../../src/catalog/lookup.ts";
-import { findProduct, findProductId } from "../../src/catalog/product.ts";
+import { findProduct, findStoredProductId } from "../../src/catalog/product.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
@@ -71,7 +71,7 @@ describe.each([
     await write({ 1: "One", 5: "Five" });
     const lookup = new ProductLookup({
       findStored: (id) => findProduct(database, id),
-      findStoredId: (handle) => findProductId(database, handle),
+      findStoredId: (handle) => findStoredProductId(database, handle),
       isKnownMissing: (id) => isKnownMissing(database, id),
       writer: database,
       platform,

@@ -5,7 +5,7 @@ import {
   markProductStale,
   noteDelivery,
   noteUpdates,
-  type Reading,
+  type ReadingTimes,
   saveProducts,
   toStoredProduct,
 } from "../../src/catalog/product.ts";
@@ -114,7 +114,7 @@ function createStep(random: () => number, version: number): Step {
 async function apply(database: Database, id: bigint, step: Step, version: number, startMs: number): Promise<void> {
   if (step.kind === "read" || step.kind === "gone") {
     const beganMs = startMs + step.began * 1000;
-    const reading: Reading = { way: "sync", beganMs, endedMs: beganMs, platformMs: Date.now() };
+    const reading: ReadingTimes = { way: "sync", beganMs, endedMs: beganMs, platformMs: Date.now() };
     if (step.kind === "gone") expect(await removeProducts(database, [id], 1, reading)).toBeNumber();
     else {
       const product = toProduct(id, { title: `${version}` });

@@ -2,16 +2,16 @@ import { describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { TextDecoding } from "../../src/feed/decode.ts";
-import { type Encoding, encodings } from "../../src/feed/format.ts";
+import { encodings, type TextEncoding } from "../../src/feed/format.ts";
 
 interface Decoded {
   readonly text?: string;
-  readonly encoding?: Encoding;
+  readonly encoding?: TextEncoding;
   readonly error?: string;
 }
 
 /** Decodes the chunks of a file. */
-function decode(chunks: readonly Uint8Array[], encoding?: Encoding): Decoded {
+function decode(chunks: readonly Uint8Array[], encoding?: TextEncoding): Decoded {
   const decoding = new TextDecoding("feed.csv", encoding);
   try {
     const text = [...chunks.map((chunk) => decoding.push(chunk)), decoding.end()].join("");
@@ -25,7 +25,7 @@ const windows1252 = new Map(
   Array.from({ length: 256 }, (_, byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte]),
 );
 
-const encoders: Readonly<Record<Encoding, (text: string) => Buffer>> = {
+const encoders: Readonly<Record<TextEncoding, (text: string) => Buffer>> = {
   "utf-8": (text) => Buffer.from(text),
   "utf-16le": (text) => Buffer.from(text, "utf16le"),
   "utf-16be": (text) => Buffer.from(text, "utf16le").swap16(),
@@ -60,12 +60,17 @@ function splits(bytes: Uint8Array, offsets: readonly number[] = []): Uint8Array[
   ];
 }
 
-function expectDecoded(bytes: Uint8Array, expected: Decoded, encoding?: Encoding, offsets?: readonly number[]): void {
+function expectDecoded(
+  bytes: Uint8Array,
+  expected: Decoded,
+  encoding?: TextEncoding,
+  offsets?: readonly number[],
+): void {
   for (const chunks of splits(bytes, offsets)) expect(decode(chunks, encoding)).toEqual(expected);
 }
 
 describe("a file, however it is split,", () => {
-  test.each<[string, string, Encoding, string]>([
+  test.each<[string, string, TextEncoding, string]>([
     ["ASCII", header, "utf-8", ""],
     ["UTF-8", header + anyScript, "utf-8", ""],
     ["UTF-8 with a byte order mark", header + anyScript, "utf-8", byteOrderMark],
@@ -82,7 +87,7 @@ describe("a file, however it is split,", () => {
     ["Windows-1252 with é” as the last bytes", `${header}“Café”`, "windows-1252", ""],
     ["Windows-1252 with one sequence of valid UTF-8", `${header}“MENÜ”,é,ö\n`, "windows-1252", ""],
     ...["я", "日", "語", "一", "ج", "א", "ก", "अ", "\u3000", "ਅ", "😀"].flatMap((letter) =>
-      (["utf-16le", "utf-16be"] as const).map((encoding): [string, string, Encoding, string] => [
+      (["utf-16le", "utf-16be"] as const).map((encoding): [string, string, TextEncoding, string] => [
         `${encoding} without a byte order mark that is mostly ${letter}`,
         `${"x,y,z,q\n"}${`${letter.repeat(150)},1,2,A\n`.repeat(40)}`,
         encoding,
@@ -259,7 +264,7 @@ describe("a file, however it is split, is rejected", () => {
     ],
   ])("with %s", (_, bytes, error) => expectDecoded(bytes, { error }));
 
-  test.each<[string, Encoding, Uint8Array, string]>([
+  test.each<[string, TextEncoding, Uint8Array, string]>([
     ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: invalid UTF-8 (byte 0xe9)"],
     [
       "a byte order mark",

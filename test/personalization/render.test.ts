@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { writeLine } from "../../src/personalization/packed-lines.ts";
-import { type Parts, renderBatch, toGroup, toStyle } from "../../src/personalization/render.ts";
+import { renderBatch, type SkuParts, toGroup, toStyle } from "../../src/personalization/render.ts";
 
 const encode = (rows: object[]) => new TextEncoder().encode(rows.map((row) => JSON.stringify(row)).join(","));
 
 /** A SKU with one style, and a group whose only choice has some characters. */
-function toParts(sku: string, characters: number): Parts {
+function toParts(sku: string, characters: number): SkuParts {
   const bytes = new Uint8Array(100);
   const lines = bytes.slice(0, writeLine(bytes, 0, 1, "1", "A"));
   const style = toStyle({ number: 1, code: "S", rows: encode([{ style_code: "S" }]), groups: [1] });
@@ -13,7 +13,7 @@ function toParts(sku: string, characters: number): Parts {
   return { sku, lines, styles: [style], groups: [group] };
 }
 
-const lengthsOf = (parts: readonly (Parts | undefined)[]) => {
+const lengthsOf = (parts: readonly (SkuParts | undefined)[]) => {
   const { body } = renderBatch(
     parts.map((one) => one?.sku ?? '"?'),
     parts,

@@ -1,4 +1,4 @@
-import type { Reading, Way } from "../../src/catalog/product.ts";
+import type { ReadingTimes, Way } from "../../src/catalog/product.ts";
 import type { Image, Metafield, Product, Variant } from "../../src/contract/product.ts";
 
 const at = "2026-03-08T01:30:00-05:00";
@@ -102,7 +102,7 @@ export function toMetafield(
 }
 
 /** A read that takes place now. */
-export const readNow = (way: Way = "live"): Reading => {
+export const readNow = (way: Way = "live"): ReadingTimes => {
   const nowMs = performance.now();
   return { way, beganMs: nowMs, endedMs: nowMs, platformMs: Date.now() };
 };

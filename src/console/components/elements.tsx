@@ -78,7 +78,7 @@ export const Preformatted = ({ label, text }: PreformattedProps) => (
 );
 
 /** The status of a run as a word with an icon, so that it doesn't depend on color alone. */
-export function RunStatus({ run }: { readonly run: Pick<Run, "outcome"> }) {
+export function RunBadge({ run }: { readonly run: Pick<Run, "outcome"> }) {
   const status = run.outcome ?? "running";
   return <span class={`status ${status}`}>{status}</span>;
 }

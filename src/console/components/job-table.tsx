@@ -2,7 +2,7 @@
 import { relativeTime, utcTime } from "../../base/format.ts";
 import type { JobHealth } from "../../jobs/run.ts";
 import { urlWithQuery } from "../urls.ts";
-import { EmptyState, RunCount, RunStatus, Time } from "./elements.tsx";
+import { EmptyState, RunBadge, RunCount, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
 interface JobTableProps {
@@ -40,11 +40,11 @@ const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowP
 );
 
 function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
-  const running = runningSince === null ? "" : <RunStatus run={{ outcome: null }} />;
+  const running = runningSince === null ? "" : <RunBadge run={{ outcome: null }} />;
   if (last === null) return runningSince === null ? <span class="muted">never run</span> : running;
   return (
     <>
-      {running} <RunStatus run={last} />{" "}
+      {running} <RunBadge run={last} />{" "}
       <a href={`/runs/${last.id}`}>
         <Time at={last.finishedAt ?? last.startedAt} now={now} />
       </a>

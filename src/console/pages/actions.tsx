@@ -8,7 +8,7 @@ import { listRunKinds, listRunsBefore } from "../../jobs/run-list.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
-import { EmptyState, RunStatus, Section, Time } from "../components/elements.tsx";
+import { EmptyState, RunBadge, Section, Time } from "../components/elements.tsx";
 import { NoJobs } from "../components/job-table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 
@@ -111,7 +111,7 @@ function LastRun({ health: { last }, now }: { readonly health: JobHealth; readon
   if (last === null) return "never run";
   return (
     <>
-      <RunStatus run={last} />{" "}
+      <RunBadge run={last} />{" "}
       <a href={`/runs/${last.id}`}>
         <Time at={last.finishedAt ?? last.startedAt} now={now} />
       </a>

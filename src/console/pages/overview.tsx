@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { toSentence } from "../../base/format.ts";
-import { countProducts } from "../../catalog/product.ts";
+import { countStoredProducts } from "../../catalog/product.ts";
 import { type CatalogTruth, readCatalogTruth } from "../../catalog/product-truth.ts";
 import type { PushState } from "../../catalog/push/state.ts";
 import type { PurgeStatus } from "../../cdn/position.ts";
@@ -58,7 +58,7 @@ async function readOverview({
   const [instant, clock, productCount, truth, generations, configured, kinds, push, purge = []] = await Promise.all([
     readNow(database),
     findClockProblem(database),
-    countProducts(database),
+    countStoredProducts(database),
     readCatalogTruth(database),
     listGenerations(database),
     jobs(),

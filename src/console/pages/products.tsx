@@ -2,7 +2,7 @@
 
 import { formatNumber, pluralize } from "../../base/format.ts";
 import { parseJson } from "../../base/json.ts";
-import { countHiddenProducts, countProducts, findProduct } from "../../catalog/product.ts";
+import { countHiddenProducts, countStoredProducts, findProduct } from "../../catalog/product.ts";
 import { type ProductFilter, type SearchedProduct, searchProducts } from "../../catalog/search.ts";
 import type { Product } from "../../contract/product.ts";
 import { parseProductId } from "../../contract/product-values.ts";
@@ -27,7 +27,7 @@ const statuses = ["active", "unlisted", "draft", "archived"];
 export async function productsPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const filter = filterOf(request);
   const [total, hidden, found] = await Promise.all([
-    countProducts(database),
+    countStoredProducts(database),
     countHiddenProducts(database),
     findProducts(database, filter),
   ]);

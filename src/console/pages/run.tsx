@@ -11,8 +11,8 @@ import {
   ExactTime,
   Facts,
   Preformatted,
+  RunBadge,
   RunCount,
-  RunStatus,
   runSeconds,
   Section,
 } from "../components/elements.tsx";
@@ -117,7 +117,7 @@ function RunFacts({ run, now }: RunFactsProps) {
 
 const Outcome = ({ run }: { readonly run: Run }) => (
   <>
-    <RunStatus run={run} />
+    <RunBadge run={run} />
     {run.finishedAt === null && run.cancelled !== null ? `, ${run.cancelled}: it ends within seconds` : ""}
   </>
 );

@@ -8,7 +8,7 @@ import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../.
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { Chart, ChartTable } from "../components/chart.tsx";
-import { EmptyState, RunCount, RunStatus, runSeconds, Section, StackedTime } from "../components/elements.tsx";
+import { EmptyState, RunBadge, RunCount, runSeconds, Section, StackedTime } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
@@ -170,7 +170,7 @@ function FilterForm({ kinds, filter }: FilterFormProps) {
 
 const columnsAt = (now: number): readonly Column<Run>[] => [
   { title: "Run", value: ({ id }) => `${id}`, cell: ({ id }) => <a href={`/runs/${id}`}>{id}</a>, isNumber: true },
-  { title: "Outcome", value: ({ outcome }) => outcome ?? "running", cell: (run) => <RunStatus run={run} /> },
+  { title: "Outcome", value: ({ outcome }) => outcome ?? "running", cell: (run) => <RunBadge run={run} /> },
   { title: "Job", value: ({ job }) => job, class: "nowrap" },
   { title: "Brand", value: ({ brand }) => brand, class: "name" },
   {

@@ -34,7 +34,7 @@ export interface ConnectOptions {
   readonly max?: number;
 }
 
-export interface Connections {
+export interface EngineConnections {
   readonly sql: SQL;
   /** For transactions; those of a run have one connection. */
   readonly transactions: SQL;
@@ -92,7 +92,7 @@ export interface Engine {
   /** @throws Error when this process may not write or create the file of an embedded store */
   readonly requireWritable: (url: string) => void;
   /** Opens connections, and creates the file of an embedded store. */
-  readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<Connections>;
+  readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<EngineConnections>;
   /**
    * Runs work on an embedded store that is there so that its file cannot change.
    * @returns its result; undefined for a server, and if the work cannot be done before something is rolled

@@ -59,7 +59,7 @@ const changed = (noun: string, brand: string, { id }: Stored) =>
   new ServiceError("conflict", `The ${noun} ${id} of ${brand} is current by now.`);
 
 /** Makes another stored generation of a brand current; by default the previous one. */
-export const rollback: Action = async (context, parameters) => {
+export const planRollback: Action = async (context, parameters) => {
   const brand = requireParameter(parameters, "brand");
   const { stored, current } = await listStored(context, brand);
   const previous = (await findPreviousGeneration(context.database, brand))?.previous;
@@ -92,7 +92,7 @@ export const rollback: Action = async (context, parameters) => {
 };
 
 /** Makes another stored presentation of a brand current; by default the previous one. */
-export const rollbackPresentationOf: Action = async (context, parameters) => {
+export const planPresentationRollback: Action = async (context, parameters) => {
   const brand = requireParameter(parameters, "brand");
   const stored = await listPresentations(context.database, brand);
   const current = stored.find(({ isCurrent }) => isCurrent);
@@ -126,7 +126,7 @@ const describePresentation = ({ id, loadedAt, entries }: StoredPresentation) =>
   `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(entries)} entries`;
 
 /** Removes all that is stored of a brand's personalization. */
-export const removeBrand: Action = async (context, parameters) => {
+export const planRemoval: Action = async (context, parameters) => {
   const { database, jobs } = context;
   const brand = requireParameter(parameters, "brand");
   const { stored, current } = await listStored(context, brand);

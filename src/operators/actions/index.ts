@@ -5,26 +5,26 @@ import { RateLimiter } from "../../http/rate-limiter.ts";
 import type { AuditRequest, AuditResult } from "../audit.ts";
 import { beginAudit, endAudit } from "../audit.ts";
 import type { Action, ActionContext, PlannedAction } from "./action.ts";
-import { removeBrand, rollback, rollbackPresentationOf } from "./brands.ts";
+import { planPresentationRollback, planRemoval, planRollback } from "./brands.ts";
 import { type Confirmation, typedField } from "./confirmation.ts";
-import { dryRun, force, pause, resume, run } from "./jobs.ts";
-import { cancel, retry, retryMatching } from "./runs.ts";
+import { planDryRun, planForcedRun, planPause, planResume, planRun } from "./jobs.ts";
+import { planCancellation, planRetries, planRetry } from "./runs.ts";
 
 export type { ActionContext } from "./action.ts";
 
 /** Everything that operators can do in the console, by its name in URLs and in the audit. */
 const actions: Readonly<Record<string, Action>> = {
-  run,
-  "dry-run": dryRun,
-  force,
-  pause,
-  resume,
-  cancel,
-  retry,
-  "retry-matching": retryMatching,
-  rollback,
-  "rollback-presentation": rollbackPresentationOf,
-  "remove-brand": removeBrand,
+  run: planRun,
+  "dry-run": planDryRun,
+  force: planForcedRun,
+  pause: planPause,
+  resume: planResume,
+  cancel: planCancellation,
+  retry: planRetry,
+  "retry-matching": planRetries,
+  rollback: planRollback,
+  "rollback-presentation": planPresentationRollback,
+  "remove-brand": planRemoval,
 };
 
 /** How long a page waits for the end of an action; the audit record has it later. */

@@ -6,14 +6,14 @@ import { findNewestRun, findRunUnderWay } from "../../jobs/runs.ts";
 import { type Action, type ActionContext, requireParameter } from "./action.ts";
 
 /** @throws ServiceError `conflict` */
-export function findJob({ jobs }: ActionContext, name: string, brand: string): PlannedJob {
+export function requireJob({ jobs }: ActionContext, name: string, brand: string): PlannedJob {
   const job = jobs.find((each) => each.name === name && each.brand === brand);
   if (job !== undefined) return job;
   throw new ServiceError("conflict", `The job ${name} is not configured here for ${brand}.`);
 }
 
 const jobOf = (context: ActionContext, parameters: URLSearchParams) =>
-  findJob(context, requireParameter(parameters, "job"), requireParameter(parameters, "brand"));
+  requireJob(context, requireParameter(parameters, "job"), requireParameter(parameters, "brand"));
 
 export const nameOf = ({ name, brand }: PlannedJob) => `${name} for ${brand}`;
 
@@ -52,17 +52,17 @@ export const factsOf = ({ name, brand, source }: PlannedJob) =>
 const fieldsOf = ({ name, brand }: PlannedJob) => ({ job: name, brand });
 
 /** Runs a job now. */
-export const run: Action = async (context, parameters) => {
+export const planRun: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   await requireIdle(context, job);
   const after = await findLatest(context, job, parameters);
-  const pause = await findPause(context.database, job.name, job.brand);
+  const pauseJob = await findPause(context.database, job.name, job.brand);
   return {
     title: `Run ${job.name} now`,
     facts: factsOf(job),
     consequences: [
       "A run starts in this replica, within the job's time limit and checks.",
-      ...(pause?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
+      ...(pauseJob?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
     ],
     button: "Run now",
     fields: { ...fieldsOf(job), after },
@@ -72,7 +72,7 @@ export const run: Action = async (context, parameters) => {
 };
 
 /** Runs an import although its checks fail. */
-export const force: Action = async (context, parameters) => {
+export const planForcedRun: Action = async (context, parameters) => {
   const job = importOf(context, parameters);
   await requireIdle(context, job);
   const after = await findLatest(context, job, parameters);
@@ -97,7 +97,7 @@ export async function start(context: ActionContext, job: PlannedJob, isForced: b
 }
 
 /** Tries an import without changing anything. */
-export const dryRun: Action = async (context, parameters) => {
+export const planDryRun: Action = async (context, parameters) => {
   const job = importOf(context, parameters);
   return {
     title: `Try ${job.name}`,
@@ -121,7 +121,7 @@ function importOf(context: ActionContext, parameters: URLSearchParams): PlannedJ
 }
 
 /** Starts no scheduled runs of a job until it is resumed. */
-export const pause: Action = async (context, parameters) => {
+export const planPause: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   const [known, current] = await Promise.all([
     findPause(context.database, job.name, job.brand),
@@ -151,7 +151,7 @@ export const pause: Action = async (context, parameters) => {
 };
 
 /** Lets a job's schedule continue. */
-export const resume: Action = async (context, parameters) => {
+export const planResume: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   const known = await findPause(context.database, job.name, job.brand);
   if (known?.resumedAt !== null) throw new ServiceError("conflict", `${nameOf(job)} is not paused.`);

@@ -6,7 +6,7 @@ import { cancelRun } from "../../jobs/run-cancellation.ts";
 import { listRunKinds, listRunsBefore, type RunFilter } from "../../jobs/run-list.ts";
 import { findLastRun, findRun, findRunUnderWay } from "../../jobs/runs.ts";
 import { type Action, type ActionContext, requireId } from "./action.ts";
-import { factsOf, findJob, findLatest, listed, nameOf, requireIdle, start } from "./jobs.ts";
+import { factsOf, findLatest, listed, nameOf, requireIdle, requireJob, start } from "./jobs.ts";
 
 /** @throws ServiceError `conflict` */
 async function getRun({ database }: ActionContext, id: number): Promise<Run> {
@@ -16,7 +16,7 @@ async function getRun({ database }: ActionContext, id: number): Promise<Run> {
 }
 
 /** Ends a run in progress, wherever it runs. */
-export const cancel: Action = async (context, parameters) => {
+export const planCancellation: Action = async (context, parameters) => {
   const run = await getRun(context, requireId(parameters, "run"));
   if (run.finishedAt !== null) {
     throw new ServiceError(
@@ -50,11 +50,11 @@ export const cancel: Action = async (context, parameters) => {
 };
 
 /** Runs the job of a run again that did not succeed. */
-export const retry: Action = async (context, parameters) => {
+export const planRetry: Action = async (context, parameters) => {
   const run = await getRun(context, requireId(parameters, "run"));
   if (run.finishedAt === null) throw new ServiceError("conflict", `Run ${run.id} is in progress.`);
   if (run.outcome === "succeeded") throw new ServiceError("conflict", `Run ${run.id} has succeeded.`);
-  const job = findJob(context, run.job, run.brand);
+  const job = requireJob(context, run.job, run.brand);
   await requireIdle(context, job);
   const after = await findLatest(context, job, parameters);
   const last = await findLastRun(context.database, run.job, run.brand);
@@ -74,7 +74,7 @@ export const retry: Action = async (context, parameters) => {
 };
 
 /** Runs all jobs again whose last run matches a filter of runs, and did not succeed. */
-export const retryMatching: Action = async (context, parameters) => {
+export const planRetries: Action = async (context, parameters) => {
   const filter = filterOf(parameters);
   const found = await findRetriable(context, filter);
   const jobs = found.map(({ job }) => job);

@@ -3,7 +3,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { CsvReader, type CsvRecord } from "../../feed/csv.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { isNdjson, readBytes } from "../../feed/file.ts";
-import type { Delimiter, Encoding } from "../../feed/format.ts";
+import type { Delimiter, TextEncoding } from "../../feed/format.ts";
 import { JsonSplitter, rowLimits } from "../../feed/json.ts";
 import { formatNames } from "../../jobs/import-report.ts";
 import type { ListName } from "../lists.ts";
@@ -55,7 +55,7 @@ export class FeedReader {
     this.#isHeader = createHeaderTest(list, format);
   }
 
-  get encoding(): Encoding {
+  get encoding(): TextEncoding {
     return this.#decoding.encoding;
   }
 

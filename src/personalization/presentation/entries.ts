@@ -17,10 +17,10 @@ const maxCode = 2600;
 /** Each needs memory in every process that serves it. */
 export const maxLocales = 50;
 
-export type Table = Readonly<Record<string, unknown>>;
+export type TomlTable = Readonly<Record<string, unknown>>;
 
 /** Lists and dates are objects too. */
-export function isTable(value: unknown): value is Table {
+export function isTable(value: unknown): value is TomlTable {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;

@@ -27,7 +27,7 @@ export const presentationShape = {
   ),
 };
 
-export const presentationSchema = z.strictObject({ ...presentationShape, ...planShape });
+export const presentationImportSchema = z.strictObject({ ...presentationShape, ...planShape });
 
 /** The options of `presentation-import` for one brand. */
-export type PresentationOptions = z.infer<typeof presentationSchema>;
+export type PresentationOptions = z.infer<typeof presentationImportSchema>;

@@ -2,7 +2,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { suggest } from "../../base/suggest.ts";
 import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../base/toml.ts";
 import { excerpt, type RejectedRow, shorten } from "../../jobs/import-report.ts";
-import { checkEntry, isTable, type Table } from "./entries.ts";
+import { checkEntry, isTable, type TomlTable } from "./entries.ts";
 import type { EntryKey, PresentationEntry } from "./entry.ts";
 
 /** Content of a presentation file. */
@@ -55,7 +55,7 @@ class TomlPresentation implements ParsedPresentation {
   }
 
   /** The tables in a table, each with its name and its path. */
-  *#tablesIn(value: unknown, path: readonly string[]): Generator<[string, Table, string[]]> {
+  *#tablesIn(value: unknown, path: readonly string[]): Generator<[string, TomlTable, string[]]> {
     if (!isTable(value)) return this.#reject(path, "expected a table");
     for (const [name, inner] of Object.entries(value)) {
       if (isTable(inner)) yield [name, inner, [...path, name]];
@@ -63,7 +63,7 @@ class TomlPresentation implements ParsedPresentation {
     }
   }
 
-  #add(key: EntryKey, values: Table, path: readonly string[]): void {
+  #add(key: EntryKey, values: TomlTable, path: readonly string[]): void {
     const entry = checkEntry(key, values);
     if (!Array.isArray(entry)) {
       // A table that is only around others says nothing.
@@ -88,7 +88,7 @@ const tables = ["styles", "choices"];
 /** A key as it is written in TOML. */
 export const toTomlKey = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
 
-function parse(text: string, file: string): Table {
+function parse(text: string, file: string): TomlTable {
   const tooLarge = findSizeProblem(text);
   if (tooLarge !== undefined) throw new ServiceError("invalid_input", `${file}: ${tooLarge}`);
   try {

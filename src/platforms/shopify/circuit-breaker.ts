@@ -1,5 +1,5 @@
 import type { OperationName } from "./queries.ts";
-import { type Failure, isTemporary, ShopifyError } from "./retry.ts";
+import { mayRetry, type RequestFailure, ShopifyError } from "./retry.ts";
 
 /** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
 const maxFailures = 5;
@@ -10,7 +10,7 @@ const openMs = 10_000;
 interface Circuit {
   /** Failures in a row, weighted by what they are about. */
   failures: number;
-  last: Failure;
+  last: RequestFailure;
   openUntilMs: number;
 }
 
@@ -35,7 +35,7 @@ export class CircuitBreaker {
   }
 
   /** @returns the error to throw */
-  fail(operation: OperationName, failure: Failure): ShopifyError {
+  fail(operation: OperationName, failure: RequestFailure): ShopifyError {
     const weight = isOfOneProduct(failure) ? 1 : maxPartialFailures / maxFailures;
     const failures = (this.#circuits.get(operation)?.failures ?? 0) + weight;
     const isOpen = failures >= maxPartialFailures;
@@ -45,11 +45,11 @@ export class CircuitBreaker {
 }
 
 /** An outage may look the same, but is temporary. */
-const isOfOneProduct = (failure: Failure) =>
-  failure.kind === "graphql" && failure.isPartial === true && !isTemporary(failure);
+const isOfOneProduct = (failure: RequestFailure) =>
+  failure.kind === "graphql" && failure.isPartial === true && !mayRetry(failure);
 
 /** Whether any other request of the same kind would fail in the same way. */
-function concernsShop(failure: Failure): boolean {
+function concernsShop(failure: RequestFailure): boolean {
   switch (failure.kind) {
     case "grant":
       return failure.status < 500;

@@ -8,7 +8,7 @@ import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { type ReportedCost, readCost } from "./reported-cost.ts";
-import { describeFailure, type Failure, retryDelayMs, ShopifyError } from "./retry.ts";
+import { describeFailure, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
 import { createPointsTaker } from "./shared-points.ts";
 import { Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
@@ -66,7 +66,7 @@ interface Body {
 type Outcome =
   | { readonly data: unknown }
   | {
-      readonly failure: Failure;
+      readonly failure: RequestFailure;
       /** The same request may succeed with a new access token. */
       readonly canRenewToken?: boolean;
       /** The same request may succeed without the fields that these errors refuse. */
@@ -192,7 +192,7 @@ function respondedAtMs({ headers }: Response): number {
   return Number.isNaN(dateMs) ? Date.now() : dateMs;
 }
 
-function toStatusFailure({ status, headers }: Response): Failure {
+function toStatusFailure({ status, headers }: Response): RequestFailure {
   const retryAfterS = Number.parseFloat(headers.get("retry-after") ?? "");
   return { kind: "status", status, ...(retryAfterS > 0 && { retryAfterS }) };
 }
@@ -210,7 +210,7 @@ function toOutcome({ data, errors }: Body, cost: ReportedCost | undefined): Outc
   return { data };
 }
 
-function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: ReportedCost | undefined): Failure {
+function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: ReportedCost | undefined): RequestFailure {
   const codes = entries.map(({ extensions }) => extensions?.code ?? "UNKNOWN");
   if (codes.includes("THROTTLED")) return { kind: "throttled", waitMs: toWaitMs(cost) };
   const refused = [...new Set(entries.map(findRefusedField).filter((field) => field !== undefined))];

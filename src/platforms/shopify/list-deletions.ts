@@ -1,7 +1,7 @@
 import type { DeletedProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
 import { toTimestamp } from "./list-products.ts";
-import type { Page } from "./queries.ts";
+import type { NodePage } from "./queries.ts";
 import { ShopifyError } from "./retry.ts";
 
 const pageSize = 250;
@@ -24,7 +24,7 @@ export async function* listDeletions(
 }
 
 async function* listDeletionEvents(request: SendRequest, sinceMs: number, options: RequestOptions) {
-  type Response = { deletionEvents: Page<{ occurredAt: string; subjectId: string }> };
+  type Response = { deletionEvents: NodePage<{ occurredAt: string; subjectId: string }> };
   const query = `occurred_at:>='${toTimestamp(sinceMs)}'`;
   for (let after: string | null = null; ; ) {
     const { deletionEvents }: Response = await request("DeletionsSince", { query, first: pageSize, after }, options);
@@ -42,7 +42,7 @@ interface Event {
 }
 
 async function* listEvents(request: SendRequest, sinceMs: number, options: RequestOptions) {
-  type Response = { events: Page<Event> };
+  type Response = { events: NodePage<Event> };
   const query = `subject_type:PRODUCT action:destroy created_at:>='${toTimestamp(sinceMs)}'`;
   for (let after: string | null = null; ; ) {
     const { events }: Response = await request("DestructionsSince", { query, first: pageSize, after }, options);

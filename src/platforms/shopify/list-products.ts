@@ -1,10 +1,10 @@
 import type { ListedProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
-import type { Page } from "./queries.ts";
+import type { NodePage } from "./queries.ts";
 import { ShopifyError } from "./retry.ts";
 
 interface ListResponse {
-  readonly products: Page<{ readonly legacyResourceId: string; readonly updatedAt: string }>;
+  readonly products: NodePage<{ readonly legacyResourceId: string; readonly updatedAt: string }>;
 }
 
 const pageSize = 250;

@@ -2,7 +2,7 @@ import { listingDocuments } from "./listing-queries.ts";
 import type { OptionalField } from "./optional-fields.ts";
 import { subscriptionDocuments } from "./subscription-queries.ts";
 
-export interface Page<Node> {
+export interface NodePage<Node> {
   readonly nodes: readonly Node[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }

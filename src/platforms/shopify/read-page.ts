@@ -1,18 +1,18 @@
 import type { CatalogPage, PlatformProduct, UnusableProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
-import type { Page, ShopifyShop } from "./queries.ts";
+import type { NodePage, ShopifyShop } from "./queries.ts";
 import { type FirstPage, findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
-import { type Failure, isTooLarge, ShopifyError } from "./retry.ts";
+import { isTooLarge, type RequestFailure, ShopifyError } from "./retry.ts";
 
 interface PageResponse {
   readonly shop: ShopifyShop;
-  readonly products: Page<FirstPage>;
+  readonly products: NodePage<FirstPage>;
 }
 
 interface IdsResponse {
   readonly shop: Pick<ShopifyShop, "id">;
-  readonly products: Page<Pick<FirstPage, "legacyResourceId">>;
+  readonly products: NodePage<Pick<FirstPage, "legacyResourceId">>;
 }
 
 /** The most products per request. 50 cost seven times as much as one. */
@@ -58,7 +58,7 @@ export async function* readPages(
 }
 
 interface PageRead {
-  readonly products: Page<Pick<FirstPage, "legacyResourceId">>;
+  readonly products: NodePage<Pick<FirstPage, "legacyResourceId">>;
   readonly page: Omit<CatalogPage, "lastId">;
 }
 
@@ -105,7 +105,7 @@ function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | und
 }
 
 /** Whether other pages may succeed. */
-const isOfProducts = (failure: Failure) => failure.kind === "graphql" && failure.isPartial === true;
+const isOfProducts = (failure: RequestFailure) => failure.kind === "graphql" && failure.isPartial === true;
 
 const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, metafields: 1 };
 

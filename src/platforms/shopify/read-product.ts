@@ -5,7 +5,7 @@ import { convert, unitsOf } from "./mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
-  Page,
+  NodePage,
   ShopifyImage,
   ShopifyMedia,
   ShopifyMetafield,
@@ -32,13 +32,13 @@ interface FirstPages {
 
 /** A product with the first page of each of its lists. */
 export type FirstPage = ShopifyProductCore & {
-  readonly images: Page<ShopifyImage>;
-  readonly media?: Page<ShopifyMedia>;
-  readonly metafields?: Page<ShopifyMetafield>;
-  readonly variants: Page<PagedVariant>;
+  readonly images: NodePage<ShopifyImage>;
+  readonly media?: NodePage<ShopifyMedia>;
+  readonly metafields?: NodePage<ShopifyMetafield>;
+  readonly variants: NodePage<PagedVariant>;
 };
 
-type PagedVariant = ShopifyVariant & { readonly metafields?: Page<ShopifyMetafield> };
+type PagedVariant = ShopifyVariant & { readonly metafields?: NodePage<ShopifyMetafield> };
 
 /** The page of an optional list that was not read. */
 const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
@@ -153,7 +153,7 @@ export const findLackingList = (product: FirstPage): string | undefined =>
 /** Whether an object is null, or the list of a variant's metafields is, or has null in it. */
 function isLacking(node: unknown): boolean {
   if (node === null) return true;
-  const { metafields } = node as { readonly metafields?: Page<unknown> | null };
+  const { metafields } = node as { readonly metafields?: NodePage<unknown> | null };
   return metafields === null || metafields?.nodes.some((each) => each === null) === true;
 }
 
@@ -179,12 +179,12 @@ async function completeProduct(
   options: RequestOptions,
 ): Promise<CompleteProduct> {
   const { updatedAt } = product;
-  const readList = <Node>(operation: ProductPageOperation, field: string, page: Page<Node>, variables: object) =>
+  const readList = <Node>(operation: ProductPageOperation, field: string, page: NodePage<Node>, variables: object) =>
     readRemaining(field, page, async (after) => {
-      type Response = { product: ({ updatedAt: string } & Record<string, Page<Node>>) | null };
+      type Response = { product: ({ updatedAt: string } & Record<string, NodePage<Node>>) | null };
       const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
       if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead([updatedAt, next?.updatedAt]);
-      return next[field] as Page<Node>;
+      return next[field] as NodePage<Node>;
     });
 
   const images = await readList("ProductImagesPage", "images", product.images, { first: nextSizes.images });
@@ -215,7 +215,7 @@ async function completeVariants(
 ): Promise<CompleteVariant[]> {
   type Response = {
     product: { updatedAt: string } | null;
-    productVariant: { metafields: Page<ShopifyMetafield> } | null;
+    productVariant: { metafields: NodePage<ShopifyMetafield> } | null;
   };
   const complete: CompleteVariant[] = [];
   for (const variant of variants) {
@@ -234,8 +234,8 @@ async function completeVariants(
 
 async function readRemaining<Node>(
   name: string,
-  first: Page<Node>,
-  next: (after: string | null) => Promise<Page<Node> | null>,
+  first: NodePage<Node>,
+  next: (after: string | null) => Promise<NodePage<Node> | null>,
 ): Promise<Node[]> {
   const nodes = [...first.nodes];
   for (let { pageInfo } = first; pageInfo.hasNextPage; ) {

@@ -1,7 +1,7 @@
 import { PlatformError } from "../platform.ts";
 
 /** Why a request to Shopify failed. */
-export type Failure =
+export type RequestFailure =
   /** No response, or one that is incomplete or not JSON. */
   | { readonly kind: "network"; readonly message: string }
   /** A response that is larger than any should be. */
@@ -22,9 +22,9 @@ export type Failure =
     };
 
 export class ShopifyError extends PlatformError {
-  readonly failure: Failure;
+  readonly failure: RequestFailure;
 
-  constructor(operation: string, failure: Failure, isGeneral = false) {
+  constructor(operation: string, failure: RequestFailure, isGeneral = false) {
     super(`Shopify request ${operation} failed: ${describeFailure(failure)}`, { isGeneral });
     this.failure = failure;
   }
@@ -46,14 +46,14 @@ const maxDelayMs = 20_000;
  * retried: a query over the cost limit, a missing scope, a rejected token, a frozen or locked shop.
  * @param random from 0 to 1: the backoff, unlike a delay that Shopify asks for, is all jitter
  */
-export function retryDelayMs(failure: Failure, attempt: Attempt, random: number): number | undefined {
-  if (!isTemporary(failure) || attempt.number >= maxAttempts) return undefined;
+export function retryDelayMs(failure: RequestFailure, attempt: Attempt, random: number): number | undefined {
+  if (!mayRetry(failure) || attempt.number >= maxAttempts) return undefined;
   const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt.number - 1)) * random;
   const delayMs = requestedDelayMs(failure) + backoffMs;
   return attempt.elapsedMs + delayMs <= maxElapsedMs ? delayMs : undefined;
 }
 
-export function isTemporary(failure: Failure): boolean {
+export function mayRetry(failure: RequestFailure): boolean {
   switch (failure.kind) {
     case "network":
     case "throttled":
@@ -73,20 +73,20 @@ export function isTemporary(failure: Failure): boolean {
 }
 
 /** Whether a smaller page may succeed. */
-export function isTooLarge(failure: Failure): boolean {
+export function isTooLarge(failure: RequestFailure): boolean {
   if (failure.kind === "status") return failure.status === 504;
   if (failure.kind === "large") return true;
   return failure.kind === "graphql" && failure.codes.some((code) => code === "MAX_COST_EXCEEDED" || code === "TIMEOUT");
 }
 
-function requestedDelayMs(failure: Failure): number {
+function requestedDelayMs(failure: RequestFailure): number {
   if (failure.kind === "throttled") return failure.waitMs;
   if (failure.kind === "status") return (failure.retryAfterS ?? 0) * 1000;
   return 0;
 }
 
 /** For log lines and the reason of a failed run. */
-export function describeFailure(failure: Failure): string {
+export function describeFailure(failure: RequestFailure): string {
   switch (failure.kind) {
     case "network":
     case "large":

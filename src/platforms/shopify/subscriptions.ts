@@ -1,7 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { Subscription, Subscriptions } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
-import type { Page } from "./queries.ts";
+import type { NodePage } from "./queries.ts";
 import { webhookPath, webhookTopics } from "./webhooks.ts";
 
 interface WebhookSubscription {
@@ -58,7 +58,7 @@ async function listAll(request: SendRequest, signal: AbortSignal): Promise<Webho
   const found: WebhookSubscription[] = [];
   let after: string | null = null;
   do {
-    type Response = { readonly webhookSubscriptions: Page<WebhookSubscription> };
+    type Response = { readonly webhookSubscriptions: NodePage<WebhookSubscription> };
     const { webhookSubscriptions }: Response = await request(
       "WebhookSubscriptions",
       { first: pageSize, after },

@@ -9,7 +9,7 @@ import { ChangingProductError, type Priority } from "../../../src/platforms/plat
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
-import { type Failure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
+import { type RequestFailure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
@@ -71,15 +71,15 @@ const levelsOf = (lines: readonly string[]) => lines.map((line): number => JSON.
 const [debug, warn] = [20, 40];
 
 describe("the retry delay", () => {
-  const status = (code: number, retryAfterS?: number): Failure => ({
+  const status = (code: number, retryAfterS?: number): RequestFailure => ({
     kind: "status",
     status: code,
     ...(retryAfterS !== undefined && { retryAfterS }),
   });
-  const graphql = (...codes: string[]): Failure => ({ kind: "graphql", codes, message: "" });
+  const graphql = (...codes: string[]): RequestFailure => ({ kind: "graphql", codes, message: "" });
 
-  const permanent: [string, Failure][] = [
-    ...[400, 401, 402, 403, 404, 406, 413, 422, 423].map((code): [string, Failure] => [`${code}`, status(code)]),
+  const permanent: [string, RequestFailure][] = [
+    ...[400, 401, 402, 403, 404, 406, 413, 422, 423].map((code): [string, RequestFailure] => [`${code}`, status(code)]),
     ["402 with Retry-After", status(402, 1)],
     ["MAX_COST_EXCEEDED", graphql("MAX_COST_EXCEEDED")],
     ["ACCESS_DENIED", graphql("ACCESS_DENIED")],
@@ -95,23 +95,23 @@ describe("the retry delay", () => {
       expect(retryDelayMs(failure, { number: 1, elapsedMs: 0 }, random)).toBeUndefined();
   });
 
-  const passing = fc.oneof<fc.Arbitrary<Failure>[]>(
+  const passing = fc.oneof<fc.Arbitrary<RequestFailure>[]>(
     fc.record({
       kind: fc.constant("status"),
       status: fc.constantFrom(408, 429, 430, 500, 502, 503, 504),
       retryAfterS: fc.double({ min: 0.001, max: 200, noNaN: true }),
     }),
-    fc.constantFrom<Failure>(
+    fc.constantFrom<RequestFailure>(
       ...[408, 429, 430, 500, 502, 503, 504].map((code) => status(code)),
       graphql("INTERNAL_SERVER_ERROR"),
       graphql("TIMEOUT", "INTERNAL_SERVER_ERROR"),
-      ...[429, 500].map((code): Failure => ({ kind: "grant", status: code })),
+      ...[429, 500].map((code): RequestFailure => ({ kind: "grant", status: code })),
       { kind: "network", message: "" },
     ),
     fc.record({ kind: fc.constant("throttled"), waitMs: fc.double({ min: 0, max: 200_000, noNaN: true }) }),
   );
   const chance = fc.double({ min: 0, max: 1, noNaN: true });
-  const askedForMs = (failure: Failure) =>
+  const askedForMs = (failure: RequestFailure) =>
     failure.kind === "throttled" ? failure.waitMs : failure.kind === "status" ? (failure.retryAfterS ?? 0) * 1000 : 0;
 
   test("is at least the requested delay, plus jitter of at most the backoff", () => {

@@ -1,5 +1,5 @@
 import { SQL } from "bun";
-import type { Connections, ConnectOptions, Purpose, Value } from "../engine.ts";
+import type { ConnectOptions, EngineConnections, Purpose, Value } from "../engine.ts";
 
 /** Useful number of concurrent reads. */
 export const maxConcurrentReads = 16;
@@ -67,7 +67,7 @@ export function connect(
   url: string,
   purpose: Purpose,
   { isPooled = false, isPrepared = true, max = purpose === "job" ? jobConnections : 1 }: ConnectOptions,
-): Connections {
+): EngineConnections {
   const open = (max: number) =>
     new SQL(url, {
       connectionTimeout: 5,

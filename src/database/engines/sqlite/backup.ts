@@ -1,6 +1,6 @@
 import { Database as File } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
-import { pathOf } from "./open.ts";
+import { filePathOf } from "./open.ts";
 
 /** Rights of processes and browsers, and how far a CDN was purged, which is not so when the copy is used. */
 const emptied = ["lease", "operator_session", "purge_target"];
@@ -21,7 +21,7 @@ export function backUp(url: string, path: string): void {
 }
 
 function copy(url: string, path: string): void {
-  using store = new File(pathOf(url), { readonly: true });
+  using store = new File(filePathOf(url), { readonly: true });
   store.run("PRAGMA busy_timeout = 10000");
   store.run("VACUUM INTO ?", [path]);
   using file = new File(path);

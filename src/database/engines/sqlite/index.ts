@@ -3,7 +3,7 @@ import { insertRows } from "../insert-rows.ts";
 import { backUp } from "./backup.ts";
 import { columnTypes } from "./column-types.ts";
 import { isBusy, isDiskFull, isStoreError, isTableMissing } from "./errors.ts";
-import { exists, lookAt, openFile, pathOf, prepareFile, requireWritable, scheme } from "./open.ts";
+import { exists, filePathOf, lookAt, openFile, prepareFile, requireWritable, scheme } from "./open.ts";
 import { productQueries } from "./product-queries.ts";
 import { handleOf, hasStatus, hasTag, hasVendor, now, schema } from "./schema.ts";
 
@@ -13,11 +13,11 @@ const placeholder = () => "?";
 /** SQLite: an embedded store in one file. */
 export const sqlite: Engine = {
   schemes: [scheme],
-  exists: (url) => exists(pathOf(url)),
-  requireWritable: (url) => requireWritable(pathOf(url)),
-  open: (url, purpose) => openFile(pathOf(url), purpose),
+  exists: (url) => exists(filePathOf(url)),
+  requireWritable: (url) => requireWritable(filePathOf(url)),
+  open: (url, purpose) => openFile(filePathOf(url), purpose),
   schema,
-  lookAt: (url, work) => lookAt(pathOf(url), work),
+  lookAt: (url, work) => lookAt(filePathOf(url), work),
   names: "SELECT name FROM sqlite_schema",
   prepareFile,
   columnTypes,

@@ -14,13 +14,13 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
-import type { Connections, Purpose, Read, Value } from "../engine.ts";
+import type { EngineConnections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import { isBusy, isReadOnly, isStoreError, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** An absolute path, because the driver gives a meaning to relative ones such as `file:x`, and ignores spaces. */
-export const pathOf = (url: string) => resolve(url.slice(scheme.length).trim());
+export const filePathOf = (url: string) => resolve(url.slice(scheme.length).trim());
 
 const cacheSize = "PRAGMA cache_size = -16384";
 
@@ -46,7 +46,7 @@ const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
   scheduling: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
 };
 
-export async function openFile(path: string, purpose: Purpose): Promise<Connections> {
+export async function openFile(path: string, purpose: Purpose): Promise<EngineConnections> {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
   // The files next to it would belong to this user, so that the store's owner could not write any more.
@@ -144,7 +144,7 @@ const maxStatements = 100;
  * The driver compiles each statement again, which takes as long as running it. So reads have a
  * connection that keeps the last ones that were compiled.
  */
-function createReader(path: string): Pick<Connections, "read"> & { readonly closeReader: () => void } {
+function createReader(path: string): Pick<EngineConnections, "read"> & { readonly closeReader: () => void } {
   let file: File | undefined;
   const checkFile = createFileCheck(path);
   const statements = new Map<string, Statement>();
