@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
+import { importsOf, measure, readSources, roomOf } from "./structure.ts";
 import { root } from "./support/pds.ts";
 
 /**
@@ -29,7 +30,6 @@ const outside = [
   ...["de", "es", "fr", "ja"].map((language) => `../packages/personalizer/languages/${language}.json`),
 ];
 
-const roomOf = (file: string) => file.split("/")[0]?.replace(/\.tsx?$/, "") ?? "";
 const floorOf = (file: string) => floors.findIndex((rooms) => rooms.includes(roomOf(file)));
 
 /**
@@ -47,19 +47,6 @@ function refusal(file: string, path: string | undefined): string | undefined {
   if (to > from) return `${file} imports ${target}: that is up`;
   if (to === from) return `${file} imports ${target}: that is sideways`;
   return undefined;
-}
-
-/**
- * The path of every import, export from, and dynamic import of a source text, also of types; undefined
- * for one that is computed.
- */
-function importsOf(text: string): (string | undefined)[] {
-  const statements = /^[ \t]*(?:import|export)\s+(?:type\s+)?(?:[\w$*{][^"'`;()=]*?\bfrom\s*)?["']([^"']+)["']/gm;
-  const calls = /(?<![.\w$])(?:import|require)\s*\(\s*([^)\n]*)/g;
-  return [
-    ...[...text.matchAll(statements)].map(([, path]) => path),
-    ...[...text.matchAll(calls)].map(([, argument = ""]) => argument.match(/^["']([^"']+)["']/)?.[1]),
-  ];
 }
 
 /**
@@ -122,7 +109,7 @@ const files = [...new Bun.Glob("**/*").scanSync(`${root}/src`)].sort();
 const sources = await Promise.all(
   files.map(async (file) => ({ file, text: await Bun.file(`${root}/src/${file}`).text() })),
 );
-const code = sources.filter(({ file }) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
+const code = await readSources(root);
 
 test("the documentation lists the floors", async () => {
   const page = await Bun.file(`${root}/docs/explanation/architecture.md`).text();
@@ -136,6 +123,12 @@ describe("the source", () => {
   test("imports only downwards", () => {
     const refused = code.flatMap(({ file, text }) => importsOf(text).map((of) => refusal(file, of)));
     expect(refused.filter((reason) => reason !== undefined)).toEqual([]);
+  });
+
+  test("has no circles, also not of types", () => {
+    const { circles, rooms } = measure(code);
+    expect(circles).toEqual([]);
+    expect(rooms).toBe(floors.flat().length);
   });
 
   test("stands on the floors, file by file", () => {
@@ -188,6 +181,22 @@ describe("the rule on imports", () => {
     const imports = importsOf(text);
     expect(imports).toHaveLength(1);
     for (const found of imports) expect(refusal(file, found)).toContain(reason);
+  });
+});
+
+test("a circle of files is found, whatever it imports", () => {
+  const sources = [
+    { file: "main.ts", text: `import { serve } from "./commands/serve.ts";` },
+    { file: "commands/serve.ts", text: `import type { Log } from "../base/log.ts";` },
+    { file: "base/log.ts", text: `export * from "./json.ts";` },
+    { file: "base/json.ts", text: `const { log } = await import("./log.ts");\n` },
+  ];
+  expect(measure(sources)).toEqual({
+    rooms: 3,
+    arrows: ["commands → base", "main → commands"],
+    files: 4,
+    lines: 1,
+    circles: [["base/json.ts", "base/log.ts"]],
   });
 });
 

@@ -3,8 +3,6 @@ export function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
 }
 
-export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-
 export const median = (values: readonly number[]) => percentile(values, 0.5);
 
 /** The median, and from three values on the 95 % interval of it, for a table. */

@@ -108,7 +108,8 @@ const laterS = 60;
  * Saves products as the platform returned them. A stored product stays when its `updatedAt` is
  * later. The platform does not date every change, so of two with the same `updatedAt`, the one
  * whose read began later stays, unless only the other is settled. After {@link laterS}, the later
- * read replaces the other in any case.
+ * read replaces the other in any case. Triggers record the changes, see `triggers` in the schema of
+ * the engine.
  * @returns how many were written
  */
 export async function saveProducts(

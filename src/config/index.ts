@@ -17,9 +17,6 @@ import { environmentName, fileKey, type SettingName, type SettingValues, setting
 import { parseTokens } from "./tokens.ts";
 import { isServerUrl } from "./values.ts";
 
-export type { PersonalizationOptions } from "../personalization/options.ts";
-export type { PresentationOptions } from "../personalization/presentation/options.ts";
-
 type Source = "default" | "file" | "environment" | "secret file";
 
 /** The settings in effect. */
@@ -111,11 +108,11 @@ function findUnknownSettings(keys: readonly string[], file: SettingsFile, proble
   }
 }
 
-const isSecret = (name: SettingName) => (settings[name] as Setting<unknown>).hide !== undefined;
+const isHidden = (name: SettingName) => (settings[name] as Setting<unknown>).hide !== undefined;
 
 /** Others may have put files there, so they do not stop the start. */
 function findUnknownSecrets(environment: Environment): string[] {
-  const known = settingNames.filter(isSecret).map(environmentName);
+  const known = settingNames.filter(isHidden).map(environmentName);
   return [...listOtherCredentials(known, environment)].map(
     ([path, name]) => `${path} has no effect: ${quote(name)} is not a secret; ${suggest(name, known, "secrets")}`,
   );
@@ -123,7 +120,7 @@ function findUnknownSecrets(environment: Environment): string[] {
 
 /** Every process of the user can read the environment, so a secret may be in a file of its own. */
 function findSecret(name: SettingName, environment: Environment, problems: SettingProblems): SecretFile | undefined {
-  if (!isSecret(name)) return undefined;
+  if (!isHidden(name)) return undefined;
   try {
     return readSecretFile(environmentName(name), environment);
   } catch (error) {

@@ -113,6 +113,3 @@ export function explainStoreError(database: Database, error: unknown): unknown {
     return new ServiceError("unavailable", `DATABASE_URL: ${name}: ${reason}`, { cause: error });
   }
 }
-
-/** Whether there may be a store to open. An embedded one may not have been created yet. */
-export const databaseExists = (url: string) => engineOf(url).exists(url);

@@ -5,6 +5,7 @@ import type { CachePolicy } from "../cache/policy.ts";
 import type { ProductFinder } from "../catalog/product-finder.ts";
 import type { CdnName } from "../cdn/headers.ts";
 import type { SchemaName } from "../contract/index.ts";
+import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse } from "../http/endpoint.ts";
@@ -21,7 +22,7 @@ export interface Operation {
    * Purge tag; by default the name. Recorded changes of this noun invalidate the operation's
    * responses.
    */
-  readonly noun?: string;
+  readonly noun?: Change["noun"];
   /** Whether it is one of the contract's three; others are additions. */
   readonly isCore?: boolean;
   readonly routes: readonly OperationRoute[];

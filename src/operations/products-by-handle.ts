@@ -11,7 +11,7 @@ const keyPrefix = "handle:";
 /** The product that has a handle, as the product operation returns it. */
 export const productsByHandle: Operation = {
   name: "products-by-handle",
-  noun: products.name,
+  noun: "product",
   routes: [
     {
       path: "/api/v1/products/handle/:handle",

@@ -1,74 +1,32 @@
 import { chain } from "../base/maybe-promise.ts";
 import type { CacheEntry, CacheNamespace } from "../cache/namespace.ts";
-import { type CachePolicy, cacheHeaders, cdnNoStore, withCdnLifetime } from "../cache/policy.ts";
-import { type HeaderFields, HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
+import { type CachePolicy, cacheHeaders, withCdnLifetime } from "../cache/policy.ts";
+import { HeaderTemplate, ResponseBody, varyByEncoding } from "../cache/response.ts";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import { type Cdn, cdns, fingerprintTag, keyTag, toPurgeTags } from "../cdn/headers.ts";
 import type { RequestOrigin } from "../http/client-network.ts";
 import type { FailureResponse, Handler, Routes } from "../http/endpoint.ts";
 import { toProblem } from "../http/errors.ts";
 import type { Operation, OperationContext, OperationResult, Redirection, Reference } from "./operation.ts";
+import { getReferred, ReferenceBody, tagHeaders } from "./referred.ts";
 
-/** An operation's routes, served through the cache. */
+/**
+ * An operation's routes, served through the cache. This is the path of a request: the listener calls
+ * `get`, and the cache returns the entry of the key. On a miss it calls `load` of the namespace below,
+ * once for all requests that wait for the key: the operation's loader reads the store through the
+ * concurrency limit, as {@link OperationContext.query} says, and its result becomes the entry, with its
+ * header fields and purge tags. The listener sends the response, or 304, in the client's encoding.
+ */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
   const namespace = toNamespace(operation, context);
   const { parseKey, responsesOf } = operation;
   const getOwn: Handler = (request, _, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
-  const get = responsesOf === undefined ? getOwn : getReferred(operation, getOwn, responsesOf, cache, context);
+  const get =
+    responsesOf === undefined
+      ? getOwn
+      : getReferred(operation, getOwn, toNamespace(responsesOf, context), cache, context.settings);
   const toFailure = tagMissing(operation, context);
   return Object.fromEntries(operation.routes.map(({ path }) => [path, { get, toFailure }]));
-}
-
-/** Attempts to get a response that was loaded when its name was that by which it was found. */
-const maxAttempts = 3;
-
-/** Finds out the key of another operation's response, and gets that. */
-function getReferred(
-  { name, noun = name, parseKey }: Operation,
-  getOwn: Handler,
-  responsesOf: Operation,
-  cache: ResponseCache,
-  context: OperationContext,
-): Handler {
-  const namespace = toNamespace(responsesOf, context);
-  const cdn: Cdn | undefined = cdns[context.settings.cdn];
-  const get = (attempt: number, ...[request, requestId, nowMs, origin]: Parameters<Handler>): ReturnType<Handler> =>
-    chain(getOwn(request, requestId, nowMs, origin), (reference) => {
-      if (reference === undefined) return undefined;
-      const { key } = reference.body as ReferenceBody;
-      return chain(cache.get(namespace, key, nowMs, origin), (response) => {
-        if (response !== undefined && response.body.alias !== reference.body.alias) {
-          // One is older, and the change between them is not yet known here.
-          if (attempt === maxAttempts) return undefined;
-          cache.invalidate(name, parseKey(request));
-          cache.invalidate(namespace.name, key);
-          return get(attempt + 1, request, requestId, nowMs, origin);
-        }
-        if (response === undefined || (cdn === undefined && !reference.isOutdated)) return response;
-        // The own key too, because it may refer to another response later.
-        const tags = cdn && tagHeaders([noun, keyTag(noun, key), keyTag(noun, parseKey(request))], cdn);
-        return response.with({ ...tags }, reference);
-      });
-    });
-  return (...parameters) => get(1, ...parameters);
-}
-
-/** A CDN must not keep a response that it could not purge. */
-function tagHeaders(tags: readonly string[], cdn: Cdn): HeaderFields {
-  const purgeTags = toPurgeTags(tags, cdn);
-  return purgeTags === undefined ? { [cdn.cacheField]: cdnNoStore } : { [purgeTags.field]: purgeTags.value };
-}
-
-const noHeaders = new HeaderTemplate("text/plain");
-
-/** Takes the place of a response in the cache. */
-class ReferenceBody extends ResponseBody {
-  readonly key: string;
-
-  constructor({ referred, alias }: Reference) {
-    super({ template: noHeaders, body: referred, tag: referred, alias });
-    this.key = referred;
-  }
 }
 
 /** The cache namespaces whose responses are made from each noun. */
@@ -131,7 +89,7 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     name,
     ...lifetime,
     load: (key, origin) => {
-      // The cache passes on what `get` above gave it, which is not always there.
+      // What `getOwn` gave to the cache; a reload in the background has none.
       const network = origin === undefined ? undefined : () => context.networkOf(origin as RequestOrigin);
       return chain(load(key, network), (result) => toEntry(key, result));
     },

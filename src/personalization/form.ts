@@ -74,7 +74,7 @@ export class FormRenderer {
    * Finds the form of a SKU of the generation, or of one that is unknown.
    * @param lines packed; undefined for an unknown SKU
    * @param fragments finds the styles of the lines, in the same order, and their groups, each once
-   * @returns undefined if the presentation is not stored any more
+   * @returns `outdated` if the presentation is not stored any more
    */
   find(
     database: Database,
@@ -82,9 +82,9 @@ export class FormRenderer {
     locale: string,
     lines: Uint8Array | undefined,
     fragments: () => MaybePromise<readonly [readonly PreparedStyle[], readonly Group[]]>,
-  ): MaybePromise<FoundForm | undefined> {
+  ): MaybePromise<FoundForm | "outdated"> {
     return chain(this.#load(database), (presentation) => {
-      if (presentation === undefined) return undefined;
+      if (presentation === undefined) return "outdated";
       const offered = lookUpLocale(locale, presentation.locales, this.#defaultLocale);
       const fingerprints = [fingerprintOf(sku), presentationFingerprint(this.#brand)];
       if (offered !== locale) return { locale: offered, fingerprints };

@@ -47,7 +47,7 @@ export async function* formsInGeneration(
       await Bun.sleep(0);
       try {
         const form = await renderer.find(database, sku, locale, lines, () => [styles, groups]);
-        if (form !== undefined && "body" in form) yield form;
+        if (form !== "outdated" && "body" in form) yield form;
       } catch (error) {
         // It was never served.
         if (!(error instanceof LargeFormError)) throw error;

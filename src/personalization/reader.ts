@@ -88,11 +88,13 @@ export class PersonalizationReader {
     this.#loading = undefined;
   }
 
-  /** @param read returns undefined when other generations are current by now */
+  /** @param read returns `outdated` when other generations are current by now */
   #findIn<Found>(database: Database, read: Read<Found>): MaybePromise<Found> {
     const snapshot = this.#snapshot;
     if (snapshot === undefined) return this.#reload(database, read, undefined);
-    return chain(readIn(snapshot, database, read), (found) => found ?? this.#reload(database, read, snapshot));
+    return chain(readIn(snapshot, database, read), (found) =>
+      found === "outdated" ? this.#reload(database, read, snapshot) : found,
+    );
   }
 
   /** @param outdated generations that were found to be no longer the current ones */
@@ -101,7 +103,7 @@ export class PersonalizationReader {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       last = await this.#load(database, last);
       const found = await readIn(last, database, read);
-      if (found !== undefined) return found;
+      if (found !== "outdated") return found;
     }
     throw new Error("the current generations change too often, or one has lost a table");
   }
@@ -155,14 +157,14 @@ async function loadSnapshot(
   };
 }
 
-type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | undefined>;
+type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | "outdated">;
 
-/** @returns undefined when other generations are current by now */
-function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | undefined> {
+/** @returns `outdated` when other generations are current by now */
+function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | "outdated"> {
   // A generation may be removed once another is current.
   const onError = (error: unknown) => {
     if (!database.engine.isTableMissing(error)) throw error;
-    return undefined;
+    return "outdated" as const;
   };
   try {
     const result = read(snapshot);
@@ -183,7 +185,7 @@ const findLines = (
 
 const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
   chain(findLines(snapshot, database, sku), (found) => {
-    if (found === "outdated") return undefined;
+    if (found === "outdated") return found;
     return found === undefined ? renderEmpty(sku) : chain(findParts(snapshot, database, sku, found), render);
   });
 
@@ -191,9 +193,9 @@ async function findAll(
   snapshot: Snapshot,
   database: Database,
   skus: readonly string[],
-): Promise<FoundPersonalization | undefined> {
+): Promise<FoundPersonalization | "outdated"> {
   const found = await snapshot.query.findAll(database, skus.filter(isStorable));
-  if (found === "outdated") return undefined;
+  if (found === "outdated") return found;
   if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
   const parts: (SkuParts | undefined)[] = [];
   let bytes = 0;
@@ -226,8 +228,8 @@ async function loadFragments({ fragments }: Snapshot, database: Database, found:
 }
 
 const findForm = (snapshot: Snapshot, database: Database, sku: string, locale: string) =>
-  chain(findLines(snapshot, database, sku), (found): MaybePromise<FoundForm | undefined> => {
-    if (found === "outdated") return undefined;
+  chain(findLines(snapshot, database, sku), (found): MaybePromise<FoundForm | "outdated"> => {
+    if (found === "outdated") return found;
     if (found === undefined) return snapshot.unknown.find(database, sku, locale, undefined, () => [[], []]);
     const { generation, lines } = found;
     const fragments = snapshot.fragments.get(generation.id) as Fragments;

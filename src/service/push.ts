@@ -1,8 +1,8 @@
 import type { Log } from "../base/log.ts";
-import { webhookRoute } from "../catalog/deliveries.ts";
 import { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
 import { createPushReader } from "../catalog/push/reader.ts";
+import { webhookRoute } from "../catalog/push/route.ts";
 import { saveUninstalled } from "../catalog/push/subscribed.ts";
 import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
 import { workPushQueue } from "../catalog/push/worker.ts";

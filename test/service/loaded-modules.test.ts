@@ -5,7 +5,7 @@ import { root, temporaryFolder } from "../support/pds.ts";
 
 /** Parts of the paths of modules that no response needs before a setting, a job, or a request does. */
 const onDemand = [
-  ...["/src/platforms/shopify/", "/src/catalog/deliveries.ts", "/src/service/push.ts"],
+  ...["/src/platforms/shopify/", "/src/catalog/push/route.ts", "/src/service/push.ts"],
   ...[
     "/src/cdn/follower.ts",
     "/src/cdn/send.ts",

@@ -12,10 +12,10 @@ export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row
 
 /**
  * Purpose of a set of connections; the engine configures them by it:
- * - `serving`: requests, which repeat a few statements.
- * - `scheduling`: the scheduler, cache invalidation, and product lookups of a serving process. Its
- *   event loop never blocks on a lock of another process: a statement fails as busy instead, and
- *   `inTransaction` retries.
+ * - `serving`: requests and polls for changes, which repeat a few statements.
+ * - `scheduling`: claims, leases, and the other writes of a serving process. Its event loop never
+ *   blocks on a lock of another process: a statement fails as busy instead, and `inTransaction`
+ *   retries.
  * - `background`: console, health checks, and metrics. Their rare statements vary, and each is
  *   planned for its values.
  * - `job`: jobs and commands, whose transactions may be long.

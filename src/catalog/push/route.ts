@@ -1,10 +1,10 @@
-import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
-import { type ErrorCode, ServiceError } from "../base/errors.ts";
-import { type PreparedResponse, prepareResponse } from "../cache/response.ts";
-import { noStore, type Route } from "../http/endpoint.ts";
-import type { DeliveryReceiver } from "../platforms/platform.ts";
-import type { ProductNews } from "./product.ts";
-import type { DeliveryCounter, DeliveryResult } from "./push/delivery-counter.ts";
+import type { ConcurrencyLimiter } from "../../base/concurrency-limiter.ts";
+import { type ErrorCode, ServiceError } from "../../base/errors.ts";
+import { type PreparedResponse, prepareResponse } from "../../cache/response.ts";
+import { noStore, type Route } from "../../http/endpoint.ts";
+import type { DeliveryReceiver } from "../../platforms/platform.ts";
+import type { ProductNews } from "../product.ts";
+import type { DeliveryCounter, DeliveryResult } from "./delivery-counter.ts";
 
 export interface WebhookContext {
   readonly receiver: DeliveryReceiver;
