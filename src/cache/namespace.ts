@@ -39,7 +39,7 @@ export interface CacheNamespace extends CacheLifetime {
   readonly load: (key: string, origin?: unknown) => MaybePromise<CacheEntry>;
 }
 
-/** How soon a load notices that a product has reached its maximum age in the store. */
+/** Loads again so often: only a load notices that a product has reached its maximum age in the store. */
 const invalidatedFreshMs = 5 * 60_000;
 
 /**

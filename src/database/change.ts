@@ -11,7 +11,7 @@ export type Change =
 /** A change with its place in the order in which changes became visible. */
 export type NumberedChange = Change & { readonly number: number };
 
-/** How many changes a trigger keeps for replicas that have not read them yet. */
+/** How many changes the triggers in the schemas of the engines keep at least, for replicas that have not read them yet. */
 export const keptChanges = 100_000;
 
 /** @returns the number of the newest change; 0 when there is none */

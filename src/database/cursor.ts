@@ -1,6 +1,6 @@
 import type { Queryable } from "./database.ts";
 
-/** How far a job has come, kept from run to run. */
+/** What processes and runs keep for others: a text or an instant by its name. */
 export type CursorName =
   /** Where the platform delivers to, and when that was last checked: see `Subscribed`. */
   | "subscribed"

@@ -10,8 +10,7 @@ export interface Viewer {
   readonly formToken: string | undefined;
 }
 
-/** HTML pages and the files they load, independent of the HTTP server that sends them. */
-
+/** A request for an HTML page, or for a file that it loads, independent of the server that sends it. */
 export interface PageRequest {
   readonly url: URL;
   /** A path parameter, decoded. */

@@ -18,10 +18,7 @@ import type { PersonalizationReader } from "../personalization/reader.ts";
 export interface Operation {
   /** Cache namespace. */
   readonly name: string;
-  /**
-   * Purge tag; by default the name. Recorded changes of this noun invalidate the operation's
-   * responses.
-   */
+  /** What its responses are made from: recorded changes of this noun invalidate them. By default, the name. */
   readonly noun?: Change["noun"];
   /** Whether it is one of the contract's three; others are additions. */
   readonly isCore?: boolean;

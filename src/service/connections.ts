@@ -14,7 +14,7 @@ import type { Part } from "./parts.ts";
 export interface Connections {
   /** For requests, and to notice changes: those of the same server that requests read. */
   readonly serving: Database;
-  /** For claims and leases. */
+  /** For claims, the leases of runs, and what replicas share, such as the budget of requests. */
   readonly scheduling: Database;
   /** For other writes, which may wait for a lock: deliveries, lookups, and what operators do. */
   readonly writer: Database;
