@@ -1,6 +1,7 @@
 import type { BlockList } from "node:net";
 import { ServiceError } from "./errors.ts";
 import { ipVersionOf, isListed, toBlockList } from "./networks.ts";
+import { untilAborted } from "./time.ts";
 
 /** Sends a request, as the global function does, but not to a {@link refusedNetworks refused address}. */
 export type Fetch = (url: string, init?: FetchInit) => Promise<Response>;
@@ -80,7 +81,8 @@ export function createFetch(options: FetchOptions = {}): Fetch {
   const resolve = createResolver(options);
 
   const send = async (url: URL, init: FetchInit): Promise<Response> => {
-    const addresses = await untilAborted(resolve(url), init.signal);
+    const resolving = resolve(url);
+    const addresses = await (init.signal ? untilAborted(resolving, init.signal) : resolving);
     return addresses === undefined ? await fetch(url, init) : await sendToAny(addresses, url, init);
   };
 
@@ -179,18 +181,4 @@ function redirect(init: FetchInit, status: number, isOtherOrigin: boolean): Fetc
   if (!becomesGet) return { ...init, headers };
   for (const name of ["content-type", "content-length"]) headers.delete(name);
   return { ...rest, headers, method: "GET" };
-}
-
-/** The work itself runs on, but nothing waits for it. */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  if (signal == null) return await promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

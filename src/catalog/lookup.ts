@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { backoff } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { isDatabaseError } from "../database/index.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -212,7 +213,7 @@ export class ProductLookup {
   }
 
   #scheduleReread(id: bigint, key: string, rereads: number): void {
-    const waitMs = (this.#options.platform.rereadMs + rereadMarginMs) * 2 ** rereads;
+    const waitMs = backoff(rereads + 1, this.#options.platform.rereadMs + rereadMarginMs);
     const timer = setTimeout(() => {
       if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads + 1);
     }, waitMs);

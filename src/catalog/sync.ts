@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
 import { pluralize } from "../base/format.ts";
+import { backoff } from "../base/time.ts";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
@@ -187,7 +188,7 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
   let failed = 0;
   let pending = products;
   for (let reading = 1; pending.length > 0; reading++) {
-    if (reading > 1) await sleep(platform.rereadMs * 2 ** (reading - 2), undefined, { signal });
+    if (reading > 1) await sleep(backoff(reading - 1, platform.rereadMs), undefined, { signal });
     const unsettled: bigint[] = [];
     const queue = pending.values();
     const work = async () => {

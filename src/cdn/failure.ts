@@ -1,3 +1,4 @@
+import { backoff } from "../base/time.ts";
 import type { PurgePosition, PurgeRecord, PurgeState } from "./position.ts";
 import type { PurgeError } from "./send.ts";
 
@@ -19,7 +20,7 @@ export function mustWait({ state, now }: PurgePosition): boolean {
  */
 export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
   const count = (state.failure?.count ?? 0) + 1;
-  const backoffS = Math.min(maxRetryS, 2 ** (count - 1)) * (0.5 + random / 2);
+  const backoffS = backoff(count, 1, maxRetryS) * (0.5 + random / 2);
   const waitS = Math.max(error.retryAfterS ?? 0, backoffS);
   const retryAt = new Date(Date.parse(now) + waitS * 1000).toISOString();
   const tokens = error.isThrottled && state.tokens !== undefined ? { left: 0, at: now } : state.tokens;

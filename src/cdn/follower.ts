@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import type { Fetch } from "../base/outgoing.ts";
+import { repeat } from "../base/time.ts";
 import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { giveBack, hasTokens } from "./budget.ts";
@@ -68,7 +68,6 @@ class Follower {
   readonly #options: Options;
   /** The newest changes at the last polls, oldest first. */
   #seen: SeenChange[] = [];
-  #hasStoreFailed = false;
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
 
@@ -80,18 +79,8 @@ class Follower {
 
   async run(): Promise<void> {
     const { log, signal } = this.#options;
-    while (!signal.aborted) {
-      let waitMs = refusedMs;
-      try {
-        waitMs = await this.#step();
-        this.#hasStoreFailed = false;
-      } catch (error) {
-        if (signal.aborted) break;
-        if (!this.#hasStoreFailed) log.warn({ err: error }, "cannot follow the changes to purge; retrying");
-        this.#hasStoreFailed = true;
-      }
-      await sleep(waitMs, undefined, { signal }).catch(() => {});
-    }
+    const onFailure = (error: unknown) => log.warn({ err: error }, "cannot follow the changes to purge; retrying");
+    await repeat(() => this.#step(), { signal, retryMs: refusedMs, onFailure });
     await this.#lease.release().catch(() => {});
   }
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
+import { pause } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { abandonRuns } from "../jobs/claim.ts";
 import type { Run } from "../jobs/run.ts";
@@ -44,7 +44,7 @@ async function waitForEnd(database: Database, id: number, forMs: number): Promis
     const run = await findRun(database, id);
     if (run === undefined) throw new ServiceError("unavailable", `run ${id} was taken back during an upgrade`);
     if (run.finishedAt !== null) return run;
-    await sleep(pollMs, undefined, { signal }).catch(() => {});
+    await pause(pollMs, signal);
     if (signal.aborted) throw signal.reason;
   }
   throw new ServiceError(

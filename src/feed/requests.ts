@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
 import type { Fetch } from "../base/outgoing.ts";
+import { backoff } from "../base/time.ts";
 
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */
@@ -60,7 +61,7 @@ export class Requests {
         this.#signal.throwIfAborted();
         if (cause instanceof ServiceError) throw cause;
         if (count === maxAttempts) throw new ServiceError("unavailable", `${name}: ${reasonOf(cause)}`, { cause });
-        await sleep(firstPauseMs * 2 ** (count - 1), undefined, { signal: this.#signal });
+        await sleep(backoff(count, firstPauseMs), undefined, { signal: this.#signal });
       }
     }
   }

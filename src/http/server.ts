@@ -1,5 +1,6 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../base/errors.ts";
+import { withTimeout } from "../base/time.ts";
 import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpoint.ts";
 
 export interface Listener {
@@ -62,8 +63,7 @@ export function listen(
   return {
     url: server.url.href.replace(/\/$/, ""),
     stop: async (graceMs) => {
-      const drained = server.stop();
-      await Promise.race([drained, Bun.sleep(graceMs)]);
+      await withTimeout(server.stop(), graceMs, () => {});
       await server.stop(true);
     },
   };

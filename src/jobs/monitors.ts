@@ -2,6 +2,7 @@ import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Fetch } from "../base/outgoing.ts";
+import { untilAborted, withTimeout } from "../base/time.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
@@ -48,16 +49,8 @@ export class Monitors {
    * @param signal after it aborts, a monitor that hangs does not delay the exit for long
    */
   async settled(signal: AbortSignal): Promise<void> {
-    const gaveUp = Promise.withResolvers<void>();
-    let timer: Timer | undefined;
-    const onAbort = () => {
-      timer = setTimeout(gaveUp.resolve, exitMs);
-    };
-    signal.addEventListener("abort", onAbort);
-    if (signal.aborted) onAbort();
-    await Promise.race([Promise.all(this.#pending), gaveUp.promise]);
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    const arrived = Promise.all(this.#pending);
+    await untilAborted(arrived, signal).catch(() => withTimeout(arrived, exitMs, () => {}));
   }
 
   async #callWithRetries(url: string, message: string): Promise<void> {

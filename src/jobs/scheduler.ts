@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.ts";
+import { pause } from "../base/time.ts";
 import { readNow } from "../database/database.ts";
 import { abandonRuns, type Claim, claimRun } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
@@ -273,14 +274,4 @@ async function cleanUp(jobs: readonly PlannedJob[], context: SchedulingContext):
     leftoversCheckedAt = now;
     await removeLeftovers().catch((error) => log.warn({ err: error }, "cannot remove what lost runs left; retrying"));
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<void>();
-  const wake = () => aborted.resolve();
-  signal.addEventListener("abort", wake);
-  const timer = setTimeout(wake, ms);
-  if (!signal.aborted) await aborted.promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wake);
 }

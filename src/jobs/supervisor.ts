@@ -1,5 +1,6 @@
 import { findReplacement, otherSchema, thisProgram } from "../base/program.ts";
 import { writeToStderr } from "../base/terminal.ts";
+import { withTimeout } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
@@ -73,7 +74,11 @@ export async function supervise(
 
 /** Since when the job has failed, unless the store is too slow to say. */
 const findFailure = (database: Database, run: Run) =>
-  Promise.race([findFailingSince(database, run).catch(() => undefined), Bun.sleep(answerMs).then(() => undefined)]);
+  withTimeout(
+    findFailingSince(database, run).catch(() => undefined),
+    answerMs,
+    () => undefined,
+  );
 
 type RunProcess = Bun.Subprocess<"pipe", ProcessOutput["stdout"], ProcessOutput["stderr"]>;
 
@@ -165,7 +170,7 @@ async function conclude(database: Database, id: number, end: ProcessEnd, patienc
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
     const concluded = concludeRun(database, id, end).catch(() => undefined);
     // A store that is cut off may never respond.
-    const run = await Promise.race([concluded, Bun.sleep(giveUpAt - performance.now()).then(() => undefined)]);
+    const run = await withTimeout(concluded, giveUpAt - performance.now(), () => undefined);
     if (run !== undefined) return run;
   }
   return undefined;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
+import { pause, untilAborted, withTimeout } from "../base/time.ts";
 import type { Config } from "../config/index.ts";
 import { requirePrimary } from "../database/change.ts";
 import { type Database, readNow } from "../database/database.ts";
@@ -83,12 +83,16 @@ export function watchWrites({ scheduling, writer }: Connections): Part {
   const watch = async () => {
     while (!signal.aborted) {
       // An error is a response too.
-      const response = readNow(scheduling).catch(() => "");
-      const silence = sleep(silenceMs, undefined, { signal }).catch(() => "");
-      if ((await Promise.race([response, silence])) === undefined) {
-        for (const database of [scheduling, writer]) database.reconnect();
-      }
-      await sleep(watchMs, undefined, { signal }).catch(() => {});
+      const responded = readNow(scheduling).then(
+        () => true,
+        () => true,
+      );
+      const isAlive = await untilAborted(
+        withTimeout(responded, silenceMs, () => false),
+        signal,
+      ).catch(() => true);
+      if (!isAlive) for (const database of [scheduling, writer]) database.reconnect();
+      await pause(watchMs, signal);
     }
   };
   const watching = watch();

@@ -1,3 +1,4 @@
+import { withTimeout } from "../base/time.ts";
 import { type CatalogTruth, readCatalogTruth } from "../catalog/product-truth.ts";
 import { type PushState, readPushState } from "../catalog/push/state.ts";
 import type { PurgeStatus } from "../cdn/position.ts";
@@ -48,15 +49,15 @@ export function createStoreReader(context: ServiceContext): StoreReader {
   const jobStatus = () => listJobStatus(background, context.jobs);
   /** Starts the time limit of a probe or a scrape, for everything that it reads. */
   const begin = () => {
-    const late = Promise.withResolvers<{ readonly problem: string }>();
-    setTimeout(() => late.resolve({ problem: "the store did not respond in time" }), readingLimitMs).unref();
+    const lateAtMs = performance.now() + readingLimitMs;
     return async <T>(query: () => Promise<T>): Promise<StoreReading<T>> => {
       if (requests.meters.isStoreUnreachable()) return { problem: "the store cannot be reached" };
       const reading = query().then(
         (value) => ({ value }),
         () => ({ problem: "the store could not be read" }),
       );
-      return await Promise.race([reading, late.promise]);
+      const late = () => ({ problem: "the store did not respond in time" });
+      return await withTimeout(reading, lateAtMs - performance.now(), late);
     };
   };
   return {

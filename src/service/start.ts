@@ -2,6 +2,7 @@ import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { createFetch } from "../base/outgoing.ts";
 import { removeOrphanedFolders } from "../base/temporary-folder.ts";
+import { withTimeout } from "../base/time.ts";
 import type { Config } from "../config/index.ts";
 import { listSecrets } from "../config/printing.ts";
 import type { PlannedJob } from "../jobs/job.ts";
@@ -87,7 +88,7 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
   const purging = config.purge && (await import("./cdn.ts")).createPurging(config, config.purge);
   const context: ServiceContext = { config, log, connections, jobs, scheduler, requests, push, purging, isNewStore };
 
-  await Promise.race([scheduler.firstRuns, Bun.sleep(firstRunsMs)]);
+  await withTimeout(scheduler.firstRuns, firstRunsMs, () => {});
   const starting = describeStarting(scheduler.starting);
   if (starting !== undefined) log.warn(`listening before all data is available: ${starting}`);
   const listeners = await startListeners(context);

@@ -1,4 +1,5 @@
 import { ServiceError } from "../../base/errors.ts";
+import { withTimeout } from "../../base/time.ts";
 import type { Database } from "../../database/database.ts";
 import type { ProductNews } from "../product.ts";
 import { queueReads } from "./queue.ts";
@@ -49,7 +50,9 @@ export class DeliveryWriter {
     const written = this.#last.then(async () => {
       await Bun.sleep(gatherMs);
       this.#next = undefined;
-      await withTimeout(this.#write(news, topics));
+      await withTimeout(this.#write(news, topics), writeTimeoutMs, () => {
+        throw new ServiceError("unavailable", "the store does not respond");
+      });
     });
     this.#last = written.catch(() => {});
     return { news, topics, written };
@@ -64,11 +67,4 @@ export class DeliveryWriter {
       return write();
     });
   }
-}
-
-function withTimeout(writing: Promise<void>): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => reject(new ServiceError("unavailable", "the store does not respond")), writeTimeoutMs);
-  writing.then(resolve, reject).finally(() => clearTimeout(timer));
-  return promise;
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
+import { pause } from "../../base/time.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import type { Subscription, Subscriptions } from "../../platforms/platform.ts";
 import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "./subscribed.ts";
@@ -19,11 +19,10 @@ export interface SubscriptionCheckOptions {
 /** Checks every hour, until the signal aborts, that the platform still delivers every topic. */
 export async function watchSubscriptions(options: SubscriptionCheckOptions): Promise<void> {
   const { log, signal } = options;
-  while (!signal.aborted) {
+  for (; !signal.aborted; await pause(intervalMs, signal)) {
     await checkSubscriptions(options).catch((error) => {
       if (!signal.aborted) log.warn({ err: error }, "cannot check the subscriptions; retrying");
     });
-    await sleep(intervalMs, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
+import { pause, repeat } from "../../base/time.ts";
 import type { Database } from "../../database/database.ts";
 import { holdLease, releaseLease } from "../../database/lease.ts";
 import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
@@ -32,7 +32,6 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const { database, holder, log, signal } = options;
   const active = new Map<bigint, Promise<void>>();
   let heldAtMs = Number.NEGATIVE_INFINITY;
-  let hasFailed = false;
 
   const hold = async () => {
     const startedMs = performance.now();
@@ -54,17 +53,12 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
     return pollMs;
   };
 
-  while (!signal.aborted) {
-    let waitMs = refusedMs;
-    try {
-      waitMs = await start();
-      hasFailed = false;
-    } catch (error) {
-      if (!hasFailed && !signal.aborted) log.warn({ err: error }, "cannot work the queue of deliveries; retrying");
-      hasFailed = true;
-    }
-    await Promise.race([sleep(waitMs, undefined, { signal }).catch(() => {}), ...active.values()]);
-  }
+  const step = async () => {
+    await Promise.race([pause(await start(), signal), ...active.values()]);
+    return 0;
+  };
+  const onFailure = (error: unknown) => log.warn({ err: error }, "cannot work the queue of deliveries; retrying");
+  await repeat(step, { signal, retryMs: refusedMs, onFailure });
   await Promise.all(active.values());
   await releaseLease(database, "push", holder).catch(() => {});
 }

@@ -1,6 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { toSentence, truncate } from "../../base/format.ts";
 import type { Log } from "../../base/log.ts";
+import { withTimeout } from "../../base/time.ts";
 import { RateLimiter } from "../../http/rate-limiter.ts";
 import type { AuditRequest, AuditResult } from "../audit.ts";
 import { beginAudit, endAudit } from "../audit.ts";
@@ -78,10 +79,7 @@ export class Actions {
     const ended = this.#end(id, request, plan);
     this.#pending.add(ended);
     void ended.finally(() => this.#pending.delete(ended));
-    const timeout = Promise.withResolvers<undefined>();
-    const timer = setTimeout(timeout.resolve, patienceMs);
-    const result = await Promise.race([ended, timeout.promise]);
-    clearTimeout(timer);
+    const result = await withTimeout(ended, patienceMs, () => undefined);
     const record = `/audit/${id}`;
     if (result === undefined) return record;
     if (result.outcome === "done") return result.url ?? record;

@@ -1,3 +1,4 @@
+import { backoff } from "../../base/time.ts";
 import { PlatformError } from "../platform.ts";
 
 /** Why a request to Shopify failed. */
@@ -48,7 +49,7 @@ const maxDelayMs = 20_000;
  */
 export function retryDelayMs(failure: RequestFailure, attempt: Attempt, random: number): number | undefined {
   if (!mayRetry(failure) || attempt.number >= maxAttempts) return undefined;
-  const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt.number - 1)) * random;
+  const backoffMs = backoff(attempt.number, firstDelayMs, maxDelayMs) * random;
   const delayMs = requestedDelayMs(failure) + backoffMs;
   return attempt.elapsedMs + delayMs <= maxElapsedMs ? delayMs : undefined;
 }

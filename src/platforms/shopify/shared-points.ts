@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../base/log.ts";
+import { withTimeout } from "../../base/time.ts";
 import type { ReadOptions, SharedPoints } from "../platform.ts";
 import { floors } from "./throttle.ts";
 
@@ -19,7 +20,9 @@ export function createPointsTaker(points: SharedPoints | undefined, log: Log) {
     while (points !== undefined && performance.now() >= resumeAtMs) {
       let waitMs: number;
       try {
-        waitMs = await withinTime(points.take(cost, floors[priority]));
+        waitMs = await withTimeout(points.take(cost, floors[priority]), timeoutMs, () => {
+          throw new Error("the store does not respond");
+        });
       } catch (error) {
         log.debug({ err: error }, "the shared points cannot be read");
         resumeAtMs = performance.now() + pauseMs;
@@ -30,11 +33,4 @@ export function createPointsTaker(points: SharedPoints | undefined, log: Log) {
     }
     return undefined;
   };
-}
-
-function withinTime(taking: Promise<number>): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const timer = setTimeout(() => reject(new Error("the store does not respond")), timeoutMs);
-  taking.then(resolve, reject).finally(() => clearTimeout(timer));
-  return promise;
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { readJson } from "../../base/body.ts";
 import { createFetch } from "../../base/outgoing.ts";
+import { untilAborted } from "../../base/time.ts";
 import { ShopifyError } from "./retry.ts";
 
 export interface AccessToken {
@@ -49,17 +50,11 @@ export function grantedToken(url: string, clientId: string, clientSecret: string
       pending ??= requestToken().finally(() => {
         pending = undefined;
       });
-      return await Promise.race([pending, aborted(signal)]);
+      return await untilAborted(pending, signal);
     },
     renew: (rejected) => {
       if (current?.token === rejected) current = undefined;
       return true;
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

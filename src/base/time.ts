@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MaybePromise } from "./maybe-promise.ts";
+
+/** Waits, or until the signal aborts. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { ...(signal && { signal }) }).catch(() => {});
+}
+
+/**
+ * Waits for work, but not for longer. The work goes on, and nobody hears how it ends.
+ * @param late returns the result instead, or throws
+ */
+export async function withTimeout<T, Late>(work: MaybePromise<T>, ms: number, late: () => Late): Promise<T | Late> {
+  const timeout = Promise.withResolvers<void>();
+  const timer = setTimeout(timeout.resolve, ms);
+  try {
+    return await Promise.race([work, timeout.promise.then(late)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits for work, but not after the signal aborts. The work goes on. @throws the signal's reason */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+export interface RepeatOptions {
+  readonly signal: AbortSignal;
+  /** Pause after a step that failed. */
+  readonly retryMs: number;
+  /** Called with the first error of several in a row. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Repeats a step until the signal aborts, whose last error is nobody's.
+ * @param step returns how long to wait before the next one, in milliseconds
+ */
+export async function repeat(
+  step: () => Promise<number>,
+  { signal, retryMs, onFailure }: RepeatOptions,
+): Promise<void> {
+  let hasFailed = false;
+  while (!signal.aborted) {
+    let waitMs = retryMs;
+    try {
+      waitMs = await step();
+      hasFailed = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!hasFailed) onFailure(error);
+      hasFailed = true;
+    }
+    await pause(waitMs, signal);
+  }
+}
+
+/** Doubles a pause with each attempt, up to a limit. @param attempt counted from 1 */
+export const backoff = (attempt: number, first: number, most = Number.POSITIVE_INFINITY): number =>
+  Math.min(most, first * 2 ** (attempt - 1));
