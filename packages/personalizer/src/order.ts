@@ -1,4 +1,5 @@
 import type { Problem } from "./form/problems.ts";
+import type { PersonalizationValue } from "./form/selection.ts";
 import type { Field, Style } from "./form/styles.ts";
 import type { FormScript } from "./import-form.ts";
 import type { Labels } from "./labels.ts";
@@ -9,12 +10,6 @@ import { fillIn, translate } from "./texts.ts";
 const phases = ["loading", "ready", "empty", "failed"] as const;
 
 export type Phase = (typeof phases)[number];
-
-/** The current choice, as in `value` and in the detail of `change`. */
-export interface PersonalizationValue {
-  readonly style: string;
-  readonly lines: readonly { readonly label: string; readonly value: string }[];
-}
 
 const doubleClickMs = 1000;
 

@@ -1,7 +1,5 @@
-import type { Labels } from "./labels.ts";
-
 /** Returns the replacement for a text of the data, or else its name. */
-export function translate(text: string, { texts }: Labels, name = text): string {
+export function translate(text: string, { texts }: { readonly texts: Readonly<Record<string, string>> }, name = text) {
   // Every object inherits properties, and data may contain their names.
   return toText(texts[text]) ?? name;
 }

@@ -1,4 +1,4 @@
-import type { Access } from "./access.ts";
+import type { Access, App } from "./access.ts";
 import type { BulkRuns } from "./bulk/runs.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import type { Counters } from "./counters.ts";
@@ -23,4 +23,25 @@ export interface Components {
   readonly lag: Lag;
   readonly subscriptions: Subscriptions;
   readonly fields: FieldRules;
+}
+
+/**
+ * A running stand-in for one shop. Control it through its components, or from another process at
+ * `/control`.
+ */
+export interface StandIn extends Components {
+  /** `http://127.0.0.1:…`, without a trailing slash. */
+  readonly origin: string;
+  graphqlUrl(version?: string): string;
+  readonly accessTokenUrl: string;
+  readonly controlUrl: string;
+  /** Returns the named app, or the first. */
+  findApp(name?: string): App;
+  /**
+   * State and counters; with `allReads`, the number of reads of each product instead of a total.
+   */
+  describe(allReads?: boolean): Readonly<Record<string, unknown>>;
+  /** Removes an app from the shop: its tokens and subscriptions end, and it is notified. */
+  uninstall(name?: string): void;
+  stop(): Promise<void>;
 }

@@ -1,5 +1,14 @@
 import { createRandom } from "./catalog/random.ts";
-import type { LagSettings } from "./options.ts";
+
+/** Reads of a product that lag behind its edits. */
+export interface LagSettings {
+  /** At most a minute. */
+  readonly lagMs: number;
+  /** Share of the requests that lag, from 0 to 1. */
+  readonly probability: number;
+  /** Whether lists lag, too, and each part of a product in a bulk run on its own. */
+  readonly lists?: boolean;
+}
 
 /** Chooses which reads lag behind. Choices are seeded. */
 export class Lag {

@@ -2,18 +2,11 @@ import type { BulkSettings } from "./bulk/runs.ts";
 import type { Range } from "./catalog/random.ts";
 import { type SpecialName, specialNames } from "./catalog/specials.ts";
 import type { Fault } from "./faults.ts";
+import type { ShopDetails } from "./graphql/context.ts";
 import { defaultScopes } from "./graphql/scopes.ts";
+import type { LagSettings } from "./lag.ts";
 import { type BucketSettings, standardPlan } from "./throttle.ts";
 import type { DeliverySettings } from "./webhooks/deliveries.ts";
-
-export interface ShopDetails {
-  readonly id: string;
-  readonly name: string;
-  readonly myshopifyDomain: string;
-  readonly ianaTimezone: string;
-  readonly primaryDomain: { readonly host: string };
-  readonly weightUnit: "GRAMS" | "KILOGRAMS" | "OUNCES" | "POUNDS";
-}
 
 /** An app has a permanent token, client credentials for short-lived tokens, or both. */
 export interface AppOptions {
@@ -22,16 +15,6 @@ export interface AppOptions {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly scopes?: readonly string[];
-}
-
-/** Reads of a product that lag behind its edits. */
-export interface LagSettings {
-  /** At most a minute. */
-  readonly lagMs: number;
-  /** Share of the requests that lag, from 0 to 1. */
-  readonly probability: number;
-  /** Whether lists lag, too, and each part of a product in a bulk run on its own. */
-  readonly lists?: boolean;
 }
 
 export interface StandInOptions {

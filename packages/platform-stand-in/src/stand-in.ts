@@ -1,7 +1,7 @@
 import { Access, type App } from "./access.ts";
 import { BulkRuns } from "./bulk/runs.ts";
 import { Catalog } from "./catalog/catalog.ts";
-import type { Components } from "./components.ts";
+import type { Components, StandIn } from "./components.ts";
 import { Counters } from "./counters.ts";
 import { Faults } from "./faults.ts";
 import { Executor } from "./graphql/executor.ts";
@@ -17,29 +17,9 @@ import { Deliveries } from "./webhooks/deliveries.ts";
 import { Subscriptions } from "./webhooks/subscriptions.ts";
 
 export type { ProductChanges } from "./catalog/changes.ts";
+export type { StandIn } from "./components.ts";
 export type { Fault } from "./faults.ts";
 export type { StandInOptions } from "./options.ts";
-
-/**
- * A running stand-in for one shop. Control it through its components, or from another process at
- * `/control`.
- */
-export interface StandIn extends Components {
-  /** `http://127.0.0.1:…`, without a trailing slash. */
-  readonly origin: string;
-  graphqlUrl(version?: string): string;
-  readonly accessTokenUrl: string;
-  readonly controlUrl: string;
-  /** Returns the named app, or the first. */
-  findApp(name?: string): App;
-  /**
-   * State and counters; with `allReads`, the number of reads of each product instead of a total.
-   */
-  describe(allReads?: boolean): Readonly<Record<string, unknown>>;
-  /** Removes an app from the shop: its tokens and subscriptions end, and it is notified. */
-  uninstall(name?: string): void;
-  stop(): Promise<void>;
-}
 
 export function startStandIn(options: StandInOptions = {}): StandIn {
   const settings = withDefaults(options);

@@ -1,5 +1,4 @@
 import type { Labels } from "../labels.ts";
-import type { PersonalizationValue } from "../order.ts";
 import { type Entry, keyOf, type Selection } from "../selection.ts";
 import { cleanText } from "./characters.ts";
 import { type Field, isLong, type Style } from "./styles.ts";
@@ -18,6 +17,12 @@ export function listFilledIn(selection: Selection, style: Style): [field: Field,
   return style.fields
     .map((field): [Field, string] => [field, cleanValueOf(selection, style, field)])
     .filter(([, value]) => value !== "");
+}
+
+/** The current choice, as in `value` and in the detail of `change`. */
+export interface PersonalizationValue {
+  readonly style: string;
+  readonly lines: readonly { readonly label: string; readonly value: string }[];
 }
 
 /** Null without personalization. */

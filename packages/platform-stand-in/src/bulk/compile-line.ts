@@ -9,7 +9,6 @@ import {
   Kind,
 } from "graphql";
 import { isPublishedOn } from "../graphql/publications.ts";
-import { isComputed } from "../graphql/resolvers.ts";
 import { compositeOf, isConnection, type SelectedField, selectFields } from "../graphql/selection.ts";
 import { InvalidBulkQuery } from "./rules.ts";
 
@@ -69,7 +68,7 @@ function textOfField(schema: GraphQLSchema, field: SelectedField, record: string
     return `\${isPublished(${record}, ${JSON.stringify(id?.kind === Kind.STRING ? id.value : "")})}`;
   }
   // A line contains only properties of its record.
-  if (field.type === undefined || isConnection(compositeOf(field)) || isComputed(field.parent.name, field.name)) {
+  if (field.type === undefined || isConnection(compositeOf(field)) || field.isComputed) {
     throw new InvalidBulkQuery(`The stand-in cannot write ${field.name} in a bulk run.`);
   }
   return textOfValue(schema, field, field.type, value);

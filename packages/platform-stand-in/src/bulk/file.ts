@@ -1,17 +1,12 @@
 import type { CatalogSnapshot } from "../catalog/catalog.ts";
 import { arrange, type LineOrder } from "./order.ts";
+import type { FileProgress } from "./run.ts";
 import type { BulkWriter } from "./writer.ts";
 
 /** Maximum time of writing before pending requests get a turn. */
 const sliceMs = 8;
 /** Products whose lines are ordered and written together. */
 const batchSize = 100;
-
-export interface FileProgress {
-  objects: number;
-  rootObjects: number;
-  bytes: number;
-}
 
 export interface FileTask {
   readonly path: string;

@@ -1,5 +1,4 @@
 import { toTimestamp } from "../catalog/times.ts";
-import type { FileProgress } from "./file.ts";
 
 export type RunStatus = "CANCELED" | "CANCELING" | "COMPLETED" | "CREATED" | "EXPIRED" | "FAILED" | "RUNNING";
 export type RunErrorCode = "ACCESS_DENIED" | "INTERNAL_SERVER_ERROR" | "TIMEOUT";
@@ -14,6 +13,12 @@ export interface RunTiming {
   readonly createdMs: number;
   readonly runningMs: number;
   readonly cancelingMs: number;
+}
+
+export interface FileProgress {
+  objects: number;
+  rootObjects: number;
+  bytes: number;
 }
 
 export interface RunOptions {

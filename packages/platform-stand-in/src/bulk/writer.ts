@@ -4,7 +4,6 @@ import type { MediaRecord, ProductRecord } from "../catalog/records.ts";
 import { filterMedia } from "../graphql/media.ts";
 import { findNodes } from "../graphql/price-plan.ts";
 import { listPublications } from "../graphql/publications.ts";
-import { isComputed } from "../graphql/resolvers.ts";
 import { scopeOf } from "../graphql/scopes.ts";
 import { compositeOf, isConnection, type SelectedField, selectFields } from "../graphql/selection.ts";
 import { compileLine, type WriteLine } from "./compile-line.ts";
@@ -69,7 +68,7 @@ function compileList(schema: GraphQLSchema, connection: SelectedField, scopes: S
     if (scope !== undefined) scopes.add(scope);
   }
   const lists = fields.filter((field) => isConnection(compositeOf(field)));
-  const computed = lists.find(({ parent, name }) => isComputed(parent.name, name));
+  const computed = lists.find((field) => field.isComputed);
   if (computed) throw new InvalidBulkQuery(`The stand-in cannot write ${computed.name} in a bulk run.`);
   return {
     write: compileLine(

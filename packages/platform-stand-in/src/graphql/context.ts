@@ -1,8 +1,16 @@
 import type { BulkFault, BulkRuns } from "../bulk/runs.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Counters } from "../counters.ts";
-import type { ShopDetails } from "../options.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
+
+export interface ShopDetails {
+  readonly id: string;
+  readonly name: string;
+  readonly myshopifyDomain: string;
+  readonly ianaTimezone: string;
+  readonly primaryDomain: { readonly host: string };
+  readonly weightUnit: "GRAMS" | "KILOGRAMS" | "OUNCES" | "POUNDS";
+}
 
 /** Passed to the resolvers with each request. */
 export interface RequestContext {

@@ -9,7 +9,6 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
-import type { RequestContext } from "./context.ts";
 import { accessDenied } from "./errors.ts";
 
 /** Fields by `Type.field`, such as `ProductVariant.taxCode`. */
@@ -20,7 +19,7 @@ export interface FieldSettings {
   readonly removed?: readonly string[];
 }
 
-type Fields = GraphQLFieldMap<unknown, RequestContext>;
+type Fields = GraphQLFieldMap<unknown, unknown>;
 
 /** Denies and removes fields of the schema while the stand-in runs. */
 export class FieldRules {
@@ -71,7 +70,7 @@ export class FieldRules {
     return isDenied;
   }
 
-  #find(name: string): { fields: Fields; field: GraphQLField<unknown, RequestContext> } {
+  #find(name: string): { fields: Fields; field: GraphQLField<unknown, unknown> } {
     const [typeName = "", fieldName = ""] = name.split(".");
     const type = this.#schema.getType(typeName);
     const fields = isObjectType(type) ? (type.getFields() as Fields) : {};

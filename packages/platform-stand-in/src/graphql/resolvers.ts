@@ -85,14 +85,6 @@ export const resolvers: Readonly<Record<string, GraphQLFieldResolver<never, Requ
     pageOf(fromArray([createLevel(item)]), args, []),
 };
 
-/**
- * True for fields that need a resolver, except lists, which are also properties of their records.
- */
-export function isComputed(typeName: string, fieldName: string): boolean {
-  const listed = ["images", "media", "metafields", "variants", "options", "resourcePublications"].includes(fieldName);
-  return `${typeName}.${fieldName}` in resolvers && !listed;
-}
-
 interface IdentifierArguments {
   /** The schema allows exactly one of the fields. */
   readonly identifier: { readonly id?: string; readonly handle?: string; readonly customId?: object };

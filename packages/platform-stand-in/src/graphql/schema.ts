@@ -1,11 +1,23 @@
 import { readFileSync } from "node:fs";
-import { buildSchema, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
+import {
+  buildSchema,
+  defaultFieldResolver,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+  isObjectType,
+} from "graphql";
 import type { RequestContext } from "./context.ts";
+import { accessDenied } from "./errors.ts";
 import { resolvers } from "./resolvers.ts";
-import { requireScope, scopeOf } from "./scopes.ts";
+import { scopeOf } from "./scopes.ts";
+
+type Resolver = GraphQLFieldResolver<unknown, RequestContext>;
 
 const folder = new URL("../schema/", import.meta.url);
 const files = ["admin-2026-10.subset.graphql", "admin-2026-10.more.graphql"];
+
+/** Bulk runs read these fields as properties of their records, although they have resolvers. */
+const listNames = ["images", "media", "metafields", "variants", "options", "resourcePublications"];
 
 /** The real schema with resolvers for the fields that are not just a property of their record. */
 export function createSchema(): GraphQLSchema {
@@ -19,9 +31,19 @@ export function createSchema(): GraphQLSchema {
       const scope = scopeOf(type.name, field.name);
       // The table has resolvers of all record types; only the schema knows which type belongs to
       // which.
-      if (resolve !== undefined) field.resolve = resolve as GraphQLFieldResolver<unknown, RequestContext>;
+      if (resolve !== undefined) {
+        field.resolve = resolve as Resolver;
+        field.extensions = { isComputed: !listNames.includes(field.name) };
+      }
       if (scope !== undefined) field.resolve = requireScope(scope, field.resolve);
     }
   }
   return schema;
+}
+
+function requireScope(scope: string, resolve: Resolver = defaultFieldResolver): Resolver {
+  return (source, args, context, info) => {
+    if (!context.scopes.has(scope)) throw accessDenied(info.fieldName, scope);
+    return resolve(source, args, context, info);
+  };
 }

@@ -1,7 +1,3 @@
-import { defaultFieldResolver, type GraphQLFieldResolver } from "graphql";
-import type { RequestContext } from "./context.ts";
-import { accessDenied } from "./errors.ts";
-
 export const defaultScopes = ["read_products"] as const;
 
 const scopes: Readonly<Record<string, string>> = {
@@ -19,15 +15,4 @@ const scopes: Readonly<Record<string, string>> = {
 
 export function scopeOf(typeName: string, fieldName: string): string | undefined {
   return scopes[`${typeName}.${fieldName}`];
-}
-
-export function requireScope<Source, Arguments>(
-  scope: string,
-  resolve: GraphQLFieldResolver<Source, RequestContext, Arguments> | undefined,
-): GraphQLFieldResolver<Source, RequestContext, Arguments> {
-  const inner = resolve ?? (defaultFieldResolver as GraphQLFieldResolver<Source, RequestContext, Arguments>);
-  return (source, args, context, info) => {
-    if (!context.scopes.has(scope)) throw accessDenied(info.fieldName, scope);
-    return inner(source, args, context, info);
-  };
 }

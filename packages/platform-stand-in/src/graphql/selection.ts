@@ -24,6 +24,8 @@ export interface SelectedField {
   readonly parent: GraphQLCompositeType;
   /** Undefined for `__typename`, which every type has. */
   readonly type: GraphQLOutputType | undefined;
+  /** Whether it needs a resolver. Lists do not: they are also properties of their records. */
+  readonly isComputed: boolean;
 }
 
 /** The operations of a document with all fragment spreads inlined. */
@@ -64,13 +66,15 @@ export function selectFields(
 
 function toSelected(schema: GraphQLSchema, node: FieldNode, parent: GraphQLCompositeType): SelectedField {
   const name = node.name.value;
+  const field = isUnionType(parent) ? undefined : parent.getFields()[name];
   return {
     node,
     key: node.alias?.value ?? name,
     name,
     on: isAbstractType(parent) ? schema.getPossibleTypes(parent).map((type) => type.name) : [parent.name],
     parent,
-    type: isUnionType(parent) ? undefined : parent.getFields()[name]?.type,
+    type: field?.type,
+    isComputed: field?.extensions.isComputed === true,
   };
 }
 

@@ -1,9 +1,9 @@
 import { lineOrders } from "../bulk/order.ts";
 import type { BulkSettings } from "../bulk/runs.ts";
 import type { ProductChanges } from "../catalog/changes.ts";
+import type { StandIn } from "../components.ts";
 import { isObject, type JsonObject, parseObject } from "../json.ts";
 import { parseFault } from "../parse-fault.ts";
-import type { StandIn } from "../stand-in.ts";
 import { json } from "./responses.ts";
 
 /** Control from another process: the methods of the stand-in as JSON commands. */
