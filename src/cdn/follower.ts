@@ -3,12 +3,12 @@ import type { Fetch } from "../base/outgoing.ts";
 import { repeat } from "../base/time.ts";
 import { listChanges, type NumberedChange } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
+import type { Lease } from "../database/lease.ts";
 import { giveBack, hasTokens } from "./budget.ts";
 import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait, record } from "./failure.ts";
-import { PurgeLease } from "./lease.ts";
 import { findRange, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
-import { findPurgePosition, type PurgePosition, type PurgeState, savePurgeState } from "./position.ts";
+import { findPurgePosition, type PurgePosition, type PurgeState, purgeLease, savePurgeState } from "./position.ts";
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
@@ -64,7 +64,7 @@ type Options = Omit<FollowerOptions, "targets">;
 /** Follows the changes for one cache. Its state is in the store, so any process can continue. */
 class Follower {
   readonly #target: PurgeTarget;
-  readonly #lease: PurgeLease;
+  readonly #lease: Lease;
   readonly #options: Options;
   /** The newest changes at the last polls, oldest first. */
   #seen: SeenChange[] = [];
@@ -73,7 +73,7 @@ class Follower {
 
   constructor(target: PurgeTarget, options: Options) {
     this.#target = target;
-    this.#lease = new PurgeLease(options.database, target.name, options.holder);
+    this.#lease = purgeLease(options.database, target.name, options.holder);
     this.#options = options;
   }
 

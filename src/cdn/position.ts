@@ -1,9 +1,10 @@
 import { findOldestChangeS, StandbyError } from "../database/change.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
-import { renewLease } from "../database/lease.ts";
+import { Lease } from "../database/lease.ts";
 
-/** Name of the lease for purging a cache. */
-export const purgeWork = (target: string) => `purge ${target}` as const;
+/** The right to purge a cache. @param holder id of this process among those of the store */
+export const purgeLease = (database: Database, target: string, holder: string): Lease =>
+  new Lease(database, { name: `purge ${target}`, holder, renewMs: 500, shortestS: 1, longestS: 5 });
 
 /** A first purge whose second one is due later. */
 export interface PurgeMark {
@@ -88,7 +89,7 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
 /**
  * Saves how far a cache has been purged.
  * @param from the state before
- * @param lease what identifies the process, and how long it then has the right to purge
+ * @param lease the right to purge
  * @returns false if another process has had the right to purge meanwhile, or if the state was removed
  * to have everything purged: then nothing is saved
  */
@@ -96,10 +97,10 @@ export async function savePurgeState(
   transaction: Transaction,
   target: string,
   { from, to }: { readonly from: PurgeState | undefined; readonly to: PurgeState },
-  { holder, lengthS }: { readonly holder: string; readonly lengthS: number },
+  lease: Lease,
 ): Promise<boolean> {
   const { sql } = transaction;
-  if (!(await renewLease(transaction, purgeWork(target), holder, lengthS))) return false;
+  if (!(await lease.renewIn(transaction))) return false;
   const state = JSON.stringify(to);
   const { count } =
     from === undefined

@@ -1,49 +1,105 @@
-import type { Queryable } from "./database.ts";
+import type { Database, Transaction } from "./database.ts";
 
 /** Work that one process at a time does: reading what was delivered, or purging one cache. */
 export type WorkName = "push" | `purge ${string}`;
 
-/**
- * Takes or renews the right to do some work.
- * @param holder what identifies the process
- * @param longestS for which any process takes the right
- * @returns whether the process has it for the next `seconds`
- */
-export async function holdLease(
-  { sql, engine }: Queryable,
-  name: WorkName,
-  holder: string,
-  seconds: number,
-  longestS = seconds,
-): Promise<boolean> {
-  const end = sql.unsafe(engine.later(seconds));
-  // A longer lease was taken before the clock was set back.
-  const longestEnd = sql.unsafe(engine.later(longestS));
-  const rows = await sql`
-    INSERT INTO lease (name, holder, ends_at) VALUES (${name}, ${holder}, ${end})
-    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
-    WHERE lease.holder = excluded.holder OR lease.ends_at < ${sql.unsafe(engine.now)} OR lease.ends_at > ${longestEnd}
-    RETURNING 1`;
-  return rows.length > 0;
+export interface LeaseOptions {
+  readonly name: WorkName;
+  /** Id of this process among those of the store. */
+  readonly holder: string;
+  /** A lease that was renewed so lately counts as held. */
+  readonly renewMs: number;
+  /** How soon another process continues after one was killed, if the store answers at once. */
+  readonly shortestS: number;
+  /** The same while the store is slow. */
+  readonly longestS: number;
 }
 
-/**
- * Renews the right of a process in the middle of some work.
- * @returns whether no other process has had it since the process took it
- */
-export async function renewLease(
-  { sql, engine }: Queryable,
-  name: WorkName,
-  holder: string,
-  seconds: number,
-): Promise<boolean> {
-  const rows = await sql`
-    UPDATE lease SET ends_at = ${sql.unsafe(engine.later(seconds))} WHERE name = ${name} AND holder = ${holder}
-    RETURNING 1`;
-  return rows.length > 0;
-}
+/** Between two renewals there are a few other transactions, which take as long. */
+const transactions = 4;
 
-/** Lets another process take over at once. */
-export async function releaseLease({ sql }: Queryable, name: WorkName, holder: string): Promise<void> {
-  await sql`DELETE FROM lease WHERE name = ${name} AND holder = ${holder}`;
+/**
+ * The right to do some work, which one process at a time has. Without work, nobody renews it. The lease
+ * of a run is its row in the history, see `jobs/claim.ts`.
+ */
+export class Lease {
+  readonly #database: Database;
+  readonly #options: LeaseOptions;
+  #heldAtMs = Number.NEGATIVE_INFINITY;
+  #lengthS: number;
+
+  constructor(database: Database, options: LeaseOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#lengthS = options.shortestS;
+  }
+
+  /** Whether the right was renewed so lately that no other process can have it. */
+  get isHeld(): boolean {
+    return performance.now() - this.#heldAtMs < this.#options.renewMs;
+  }
+
+  /** Takes or renews the right. @returns whether this process has it */
+  async hold(): Promise<boolean> {
+    return this.isHeld || (await this.#update((transaction) => this.#take(transaction)));
+  }
+
+  /** @returns whether this process has had the right since it took it, and nobody else */
+  async renew(): Promise<boolean> {
+    return this.isHeld || (await this.#update((transaction) => this.renewIn(transaction)));
+  }
+
+  /**
+   * Renews the right with a write that must not happen without it.
+   * @returns whether no other process has had it since this one took it
+   */
+  async renewIn({ sql, engine }: Transaction): Promise<boolean> {
+    const { name, holder } = this.#options;
+    const rows = await sql`
+      UPDATE lease SET ends_at = ${sql.unsafe(engine.later(this.#lengthS))} WHERE name = ${name} AND holder = ${holder}
+      RETURNING 1`;
+    return rows.length > 0;
+  }
+
+  /** Keeps the right during some work. */
+  async keep<Result>(work: () => Promise<Result>): Promise<Result> {
+    // A failure shows before the next work.
+    const renew = () => this.#update((transaction) => this.renewIn(transaction)).catch(() => {});
+    const timer = setInterval(renew, this.#options.renewMs);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Lets another process continue at once. */
+  async release(): Promise<void> {
+    const { name, holder } = this.#options;
+    this.#heldAtMs = Number.NEGATIVE_INFINITY;
+    await this.#database.sql`DELETE FROM lease WHERE name = ${name} AND holder = ${holder}`;
+  }
+
+  async #take({ sql, engine }: Transaction): Promise<boolean> {
+    const { name, holder, longestS } = this.#options;
+    const end = sql.unsafe(engine.later(this.#lengthS));
+    // A longer lease was taken before the clock was set back.
+    const longestEnd = sql.unsafe(engine.later(longestS));
+    const rows = await sql`
+      INSERT INTO lease (name, holder, ends_at) VALUES (${name}, ${holder}, ${end})
+      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
+      WHERE lease.holder = excluded.holder OR lease.ends_at < ${sql.unsafe(engine.now)} OR lease.ends_at > ${longestEnd}
+      RETURNING 1`;
+    return rows.length > 0;
+  }
+
+  async #update(update: (transaction: Transaction) => Promise<boolean>): Promise<boolean> {
+    const { shortestS, longestS } = this.#options;
+    const startedMs = performance.now();
+    const isHeld = await this.#database.inTransaction(update);
+    const tookS = (performance.now() - startedMs) / 1000;
+    this.#lengthS = Math.min(longestS, shortestS + transactions * tookS);
+    this.#heldAtMs = isHeld ? startedMs : Number.NEGATIVE_INFINITY;
+    return isHeld;
+  }
 }

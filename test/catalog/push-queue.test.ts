@@ -10,7 +10,7 @@ import {
 import { toOutcome } from "../../src/catalog/push/worker.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { holdLease, releaseLease } from "../../src/database/lease.ts";
+import { Lease } from "../../src/database/lease.ts";
 import { createStore, engines } from "../support/pds.ts";
 
 interface Row {
@@ -44,18 +44,21 @@ const stores = await Promise.all(engines.map(async (engine) => ({ engine, url: a
 describe.each(stores)("on $engine", ({ url }) => {
   test("the right to work the queue belongs to one process, until it releases it or its lease ends", async () => {
     const database = await openDatabase(url);
-    expect(await holdLease(database, "push", "a", 60)).toBe(true);
-    expect(await holdLease(database, "push", "b", 60)).toBe(false);
-    expect(await holdLease(database, "push", "a", 60)).toBe(true);
-    await releaseLease(database, "push", "b");
-    expect(await holdLease(database, "push", "b", 60)).toBe(false);
-    await releaseLease(database, "push", "a");
-    expect(await holdLease(database, "push", "b", -1)).toBe(true);
-    expect(await holdLease(database, "push", "a", 3600)).toBe(true);
+    const leaseOf = (holder: string, lengthS = 60) =>
+      new Lease(database, { name: "push", holder, renewMs: 0, shortestS: lengthS, longestS: lengthS });
+    const [a, b] = [leaseOf("a"), leaseOf("b")];
+    expect([await a.hold(), await b.hold(), await a.hold(), await a.renew()]).toEqual([true, false, true, true]);
+    await b.release();
+    expect(await b.hold()).toBe(false);
+    await a.release();
+    expect([await a.renew(), await leaseOf("b", -1).hold(), await leaseOf("a", 3600).hold()]).toEqual([
+      false,
+      true,
+      true,
+    ]);
     // Beyond its length: it was taken before the clock was set back.
-    expect(await holdLease(database, "push", "b", 60)).toBe(true);
-    const racing = ["c", "d", "e"].map((holder) => holdLease(database, "push", holder, 60));
-    expect(await Promise.all(racing)).toEqual([false, false, false]);
+    expect(await b.hold()).toBe(true);
+    expect(await Promise.all(["c", "d", "e"].map((holder) => leaseOf(holder).hold()))).toEqual([false, false, false]);
     await closeDatabase(database);
   });
 

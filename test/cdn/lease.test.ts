@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { PurgeLease } from "../../src/cdn/lease.ts";
-import { findPurgePosition, type PurgeState, savePurgeState } from "../../src/cdn/position.ts";
+import { findPurgePosition, type PurgeState, purgeLease, savePurgeState } from "../../src/cdn/position.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import type { Lease } from "../../src/database/lease.ts";
 import { connectTo, createMigratedStore, enginesOf } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
@@ -14,7 +14,7 @@ test.each([...enginesOf("postgres")])(
     const url = await createMigratedStore(engine);
     const database = await openDatabase(url);
     await using sql = await connectTo(url);
-    const [heldUp, other] = [new PurgeLease(database, "edge", "one"), new PurgeLease(database, "edge", "two")];
+    const [heldUp, other] = [purgeLease(database, "edge", "one"), purgeLease(database, "edge", "two")];
     const endsIn = (seconds: number) =>
       sql`UPDATE lease SET ends_at = ${new Date(Date.now() + seconds * 1000).toISOString()} WHERE name = 'purge edge'`;
     const endLease = () => sql`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`;
@@ -28,7 +28,7 @@ test.each([...enginesOf("postgres")])(
       atOnce: undefined,
       failure: undefined,
     };
-    const save = (lease: PurgeLease, first: number) =>
+    const save = (lease: Lease, first: number) =>
       database.inTransaction((transaction) =>
         savePurgeState(transaction, "edge", { from: state, to: { ...state, first } }, lease),
       );
@@ -37,7 +37,7 @@ test.each([...enginesOf("postgres")])(
     await until("another process tries to take the right while it lasts", async () => {
       const triedMs = Date.now();
       await endsIn(longerS);
-      const hasTaken = await new PurgeLease(database, "edge", "two").hold();
+      const hasTaken = await purgeLease(database, "edge", "two").hold();
       // On a busy machine, it may have ended meanwhile.
       if (hasTaken) expect(Date.now()).toBeGreaterThan(triedMs + longerS * 1000);
       await sql`UPDATE lease SET holder = 'one' WHERE name = 'purge edge'`;

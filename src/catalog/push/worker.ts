@@ -1,7 +1,7 @@
 import type { Log } from "../../base/log.ts";
 import { pause, repeat } from "../../base/time.ts";
 import type { Database } from "../../database/database.ts";
-import { holdLease, releaseLease } from "../../database/lease.ts";
+import { Lease } from "../../database/lease.ts";
 import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
 
 const pollMs = 250;
@@ -31,21 +31,14 @@ export interface PushWorkerOptions {
 export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const { database, holder, log, signal } = options;
   const active = new Map<bigint, Promise<void>>();
-  let heldAtMs = Number.NEGATIVE_INFINITY;
+  const lease = new Lease(database, { name: "push", holder, renewMs, shortestS: leaseS, longestS: leaseS });
 
-  const hold = async () => {
-    const startedMs = performance.now();
-    if (startedMs - heldAtMs < renewMs) return true;
-    const isHeld = await database.inTransaction((transaction) => holdLease(transaction, "push", holder, leaseS));
-    if (isHeld) heldAtMs = startedMs;
-    return isHeld;
-  };
   const start = async () => {
     const due = active.size < concurrency ? await listDue(database, concurrency + active.size) : [];
     const idle = due.filter(({ id }) => !active.has(id)).slice(0, concurrency - active.size);
     // Without work there is no lease, so that an idle service never writes.
     if (idle.length === 0 && active.size === 0) return pollMs;
-    if (!(await hold())) return refusedMs;
+    if (!(await lease.hold())) return refusedMs;
     for (const product of idle) {
       const reading = readDue(product, options).finally(() => active.delete(product.id));
       active.set(product.id, reading);
@@ -60,7 +53,7 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const onFailure = (error: unknown) => log.warn({ err: error }, "cannot work the queue of deliveries; retrying");
   await repeat(step, { signal, retryMs: refusedMs, onFailure });
   await Promise.all(active.values());
-  await releaseLease(database, "push", holder).catch(() => {});
+  await lease.release().catch(() => {});
 }
 
 /** Never rejects: a product whose outcome could not be recorded stays due. */
