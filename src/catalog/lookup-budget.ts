@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { refill } from "../base/token-bucket.ts";
 
 /** Reads that refill evenly over a minute. */
 class Budget {
@@ -13,7 +14,8 @@ class Budget {
   }
 
   has(nowMs: number): boolean {
-    this.#left = Math.min(this.#perMinute, this.#left + ((nowMs - this.#atMs) / 60_000) * this.#perMinute);
+    const bucket = { size: this.#perMinute, perSecond: this.#perMinute / 60 };
+    this.#left = refill(this.#left, (nowMs - this.#atMs) / 1000, bucket);
     this.#atMs = nowMs;
     return this.#left >= 1;
   }

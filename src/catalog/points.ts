@@ -1,3 +1,4 @@
+import { refill } from "../base/token-bucket.ts";
 import { saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 
@@ -24,7 +25,8 @@ export interface ReportedPoints {
 /** The budget at a later time. A clock that was set back restores nothing. */
 export function restorePoints(points: Points, now: string): Points {
   const passedS = Math.max(0, Date.parse(now) - Date.parse(points.asOf)) / 1000;
-  const available = Math.min(points.maximum, points.available + passedS * points.restoreRate);
+  const bucket = { size: points.maximum, perSecond: points.restoreRate };
+  const available = refill(points.available, passedS, bucket);
   return { ...points, available, asOf: now };
 }
 

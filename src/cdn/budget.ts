@@ -1,3 +1,4 @@
+import { refill } from "../base/token-bucket.ts";
 import type { PurgePosition, PurgeState } from "./position.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
@@ -29,7 +30,8 @@ export class Budget {
     this.#burst = Math.max(kinds.length, Math.floor(burst * usableShare));
     // After the clock was set back, the time is in the future, perhaps for long.
     const passedS = tokens === undefined ? 0 : Math.abs(Date.parse(now) - Date.parse(tokens.at)) / 1000;
-    this.#available = tokens === undefined ? this.#burst : Math.min(this.#burst, tokens.left + passedS * perSecond);
+    this.#available =
+      tokens === undefined ? this.#burst : refill(tokens.left, passedS, { size: this.#burst, perSecond });
   }
 
   /** More tags than these need more than the budget carries soon. */

@@ -20,7 +20,10 @@ const growingTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () 
 export class RateLimiter {
   /** 0 for no limit. */
   readonly perMinute: number;
-  /** When each network's allowance is full again, by `performance.now()`. */
+  /**
+   * When each network's allowance is full again, by `performance.now()`: one number for each of many
+   * networks, where a bucket of tokens has two.
+   */
   readonly #fullAtMs = new LRUCache<string, number>(growingTo(maxNetworks));
 
   constructor(perMinute: number) {

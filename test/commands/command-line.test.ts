@@ -19,6 +19,8 @@ import {
 import { untilEqual } from "../support/until.ts";
 
 const folder = await temporaryFolder();
+/** Where nothing is. */
+const absent = join(folder, "absent");
 const feed = await writeFeed(folder, "feed");
 const [products = "", oneProduct = "", brokenProducts = ""] = await writeFiles(folder, {
   "products.ndjson": `${toJson(toProduct(1))}\n${toJson(toProduct(2))}\n`,
@@ -134,9 +136,9 @@ describe("wrong usage exits with 2 and says what is wrong", async () => {
     ["an argument too many", ["serve", "now"], "serve"],
     ["no file", ["import", "products"], "FILE"],
     ["two folders", ["import", "personalization", feed, feed], "FOLDER"],
-    ["a file that is not there", ["import", "products", products, "/none.json"], "/none.json: no such file"],
+    ["a file that is not there", ["import", "products", products, absent], `${absent}: no such file`],
     ["a folder instead of a file", ["import", "products", feed], "not a file"],
-    ["a folder that is not there", ["import", "personalization", "/nonexistent"], "/nonexistent: no such folder"],
+    ["a folder that is not there", ["import", "personalization", absent], `${absent}: no such folder`],
     ["a file instead of a folder", ["import", "personalization", products], "not a folder"],
     ["no job", ["run"], "JOB"],
     ["an unknown job", ["run", "nightly"], '"nightly"'],

@@ -8,7 +8,7 @@ const DATABASE_URL = await createStore("sqlite");
 describe("pds health", async () => {
   // Its only feed does not exist, so it is alive but not ready.
   const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
-    "pds.toml": '[jobs.personalization-import]\nsource = "/nonexistent"\nschedule = "@yearly"\n',
+    "pds.toml": '[jobs.personalization-import]\nsource = "absent"\nschedule = "@yearly"\n',
   });
   const service = await serve({ DATABASE_URL, STALE_DATA: "fail", PDS_CONFIG });
   afterAll(service.stop);

@@ -187,7 +187,7 @@ test("an interrupted import exits with 130", async () => {
 describe("pds check", () => {
   test("says what can be reached, and when jobs run next", async () => {
     const [config = ""] = await writeFiles(folder, {
-      "check.toml": `[jobs.personalization-import]\nsource = "${feed}"\nschedule = "@daily"\n[jobs.catalog-import]\nsource = ["/nonexistent.json"]`,
+      "check.toml": `[jobs.personalization-import]\nsource = "${feed}"\nschedule = "@daily"\n[jobs.catalog-import]\nsource = ["${folder}/absent.json"]`,
     });
     const DATABASE_URL = `sqlite:${join(folder, "unchecked.sqlite")}`;
     const { code, stdout } = await pds(["check", "--json"], { PDS_CONFIG: config, DATABASE_URL, SCHEDULER: "off" });
@@ -198,7 +198,7 @@ describe("pds check", () => {
     ).toEqual([
       ["store", null],
       ["time zones", null],
-      ["catalog-import of default", expect.stringContaining("/nonexistent.json")],
+      ["catalog-import of default", expect.stringContaining("/absent.json")],
       ["personalization-import of default", null],
     ]);
     expect(checks[1].at).toMatch(/^20\d\d[a-z] \(.+\)$/);

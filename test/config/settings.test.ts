@@ -557,7 +557,7 @@ describe("an invalid setting stops the start", () => {
     expectError({ DATABASE_URL: "data.db" }, format);
   });
 
-  test.each([["/nonexistent/pds.toml"], ["/dev/null/pds.toml"], [`/${"a".repeat(5000)}`], [folder], [""]])(
+  test.each([[`${folder}/absent/pds.toml`], ["/dev/null/pds.toml"], [`/${"a".repeat(5000)}`], [folder], [""]])(
     "PDS_CONFIG=%j, which is not a file",
     (path) => {
       expectError({ PDS_CONFIG: path }, path || "PDS_CONFIG");

@@ -1,3 +1,4 @@
+import { refill } from "../../base/token-bucket.ts";
 import type { PointsReport, Priority } from "../platform.ts";
 
 /** State of the cost budget, a leaky bucket of points, as each response reports it. */
@@ -76,8 +77,9 @@ export class Throttle {
   #available(): number {
     if (this.#status === undefined) return this.#inFlight === 0 ? Number.POSITIVE_INFINITY : 0;
     const { currentlyAvailable, maximumAvailable, restoreRate } = this.#status;
-    const restored = ((this.#nowMs() - this.#statusAtMs) / 1000) * restoreRate;
-    return Math.min(maximumAvailable, currentlyAvailable + restored) - this.#inFlight;
+    const passedS = (this.#nowMs() - this.#statusAtMs) / 1000;
+    const bucket = { size: maximumAvailable, perSecond: restoreRate };
+    return refill(currentlyAvailable, passedS, bucket) - this.#inFlight;
   }
 
   /** Points that must be available before the request is sent; never more than the bucket holds. */
