@@ -11,10 +11,11 @@ interface Circuit {
   /** Failures in a row, weighted by what they are about. */
   failures: number;
   last: RequestFailure;
-  openUntilMs: number;
+  /** Undefined while requests are sent. */
+  openUntilMs: number | undefined;
 }
 
-/** Stops sending an operation that keeps failing. After a pause, the next request decides. */
+/** Stops sending an operation that keeps failing. After a pause, the next request decides; others wait for it. */
 export class CircuitBreaker {
   readonly #circuits = new Map<OperationName, Circuit>();
   readonly #nowMs: () => number;
@@ -23,11 +24,17 @@ export class CircuitBreaker {
     this.#nowMs = nowMs;
   }
 
-  /** @throws ShopifyError the last failure, if the operation is not to be sent now */
-  check(operation: OperationName): void {
+  /**
+   * @returns whether this request decides, with its retries
+   * @throws ShopifyError the last failure, if the operation is not to be sent now
+   */
+  check(operation: OperationName): boolean {
     const circuit = this.#circuits.get(operation);
-    if (circuit === undefined || circuit.openUntilMs <= this.#nowMs()) return;
-    throw new ShopifyError(operation, circuit.last, true);
+    if (circuit?.openUntilMs === undefined) return false;
+    if (circuit.openUntilMs > this.#nowMs()) throw new ShopifyError(operation, circuit.last, true);
+    // It may never end: its client may give up, for example.
+    circuit.openUntilMs = this.#nowMs() + openMs;
+    return true;
   }
 
   succeed(operation: OperationName): void {
@@ -39,7 +46,11 @@ export class CircuitBreaker {
     const weight = isOfOneProduct(failure) ? 1 : maxPartialFailures / maxFailures;
     const failures = (this.#circuits.get(operation)?.failures ?? 0) + weight;
     const isOpen = failures >= maxPartialFailures;
-    this.#circuits.set(operation, { failures, last: failure, openUntilMs: isOpen ? this.#nowMs() + openMs : 0 });
+    this.#circuits.set(operation, {
+      failures,
+      last: failure,
+      openUntilMs: isOpen ? this.#nowMs() + openMs : undefined,
+    });
     return new ShopifyError(operation, failure, isOpen || concernsShop(failure));
   }
 }

@@ -82,8 +82,9 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
   return async <Data>(operation: OperationName, variables: object, requestOptions: RequestOptions) => {
     const startedMs = performance.now();
     let isTokenRenewed = false;
+    let decides = false;
     for (let number = 1; ; number++) {
-      breaker.check(operation);
+      if (!decides) decides = breaker.check(operation);
       const outcome = await send(operation, variables, requestOptions);
       if ("data" in outcome) {
         breaker.succeed(operation);
