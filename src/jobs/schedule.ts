@@ -5,6 +5,8 @@ export interface Schedule {
   /** The cron expression. */
   readonly expression: string;
   readonly timeZone: string;
+  /** Whether it has no hours of its own, and so follows elapsed time. */
+  readonly isForEveryHour: boolean;
   /** Returns the first instant after another. */
   next(after: number): number;
   /**
@@ -18,6 +20,7 @@ type LocalTime = number;
 
 const secondMs = 1000;
 const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 /** Greater than any offset from UTC. */
 const maxOffsetMs = 24 * 60 * minuteMs;
 
@@ -26,8 +29,8 @@ const maxOffsetMs = 24 * 60 * minuteMs;
  * first, or a nickname such as `@daily`.
  *
  * When clocks change, a time of day still occurs once. A repeated time counts the first time; a
- * skipped time counts at the change. An expression for every hour (`*` as its hour) follows elapsed
- * time and keeps its frequency.
+ * skipped time counts at the change. An expression for every hour (such as `*` or `0-23` as its hour)
+ * follows elapsed time and keeps its frequency.
  * @throws Error if the expression is invalid or never matches, or if the time zone is unknown
  */
 export function parseSchedule(expression: string, timeZone: string): Schedule {
@@ -36,9 +39,10 @@ export function parseSchedule(expression: string, timeZone: string): Schedule {
   if (zone === undefined) {
     throw new Error(`unknown time zone ${JSON.stringify(timeZone)}; expected a name such as America/New_York`);
   }
-  const nextAfter = isForEveryHour(expression) ? nextInElapsedTime : nextTimeOfDay;
+  const isForEveryHour = hasEveryHour(expression);
+  const nextAfter = isForEveryHour ? nextInElapsedTime : nextTimeOfDay;
   const next = (after: number) => nextAfter(nextLocal, zone, after);
-  return { expression, timeZone, next, latest: (after, until) => latest(next, after, until) };
+  return { expression, timeZone, isForEveryHour, next, latest: (after, until) => latest(next, after, until) };
 }
 
 /** @returns a function from a local time to the next local time that matches the expression */
@@ -60,6 +64,7 @@ function parseExpression(expression: string): NextLocal {
     return following + nextSecond(-1);
   };
   try {
+    checkSteps(expression);
     nextLocal(0);
     return nextLocal;
   } catch (cause) {
@@ -71,15 +76,29 @@ function parseExpression(expression: string): NextLocal {
   }
 }
 
+/** What the fields hold at most, from the last on. A larger step would be the same as none. */
+const fieldSizes = [7, 12, 31, 24, 60, 60];
+
+/** @throws Error that names a step that is larger than its field */
+function checkSteps(expression: string): void {
+  for (const [index, field] of expression.trim().split(/\s+/).toReversed().entries()) {
+    const step = field.match(/\/(\d+)/)?.[1];
+    if (Number(step ?? 0) > (fieldSizes[index] ?? 0)) throw new Error(`a step of ${step} in ${field} is too large`);
+  }
+}
+
 /** Splits off the field for seconds. */
 function splitExpression(expression: string): [string, string] {
   const fields = expression.trim().split(/\s+/);
   return fields.length === 6 ? [fields[0] ?? "", fields.slice(1).join(" ")] : ["0", fields.join(" ")];
 }
 
-function isForEveryHour(expression: string): boolean {
+/** However its hours are written. */
+function hasEveryHour(expression: string): boolean {
   const [, minutes] = splitExpression(expression);
-  return minutes.split(" ")[1] === "*" || minutes.toLowerCase() === "@hourly";
+  if (minutes.startsWith("@")) return minutes.toLowerCase() === "@hourly";
+  const nextHour = (after: number) => Bun.cron.parse(`0 ${minutes.split(" ")[1]} * * *`, after, { tz: "UTC" });
+  return Array.from({ length: 24 }, (_, hour) => hour * hourMs).every((at) => nextHour(at - 1)?.getTime() === at);
 }
 
 type NextLocal = (after: LocalTime) => LocalTime;

@@ -7,7 +7,6 @@ import { countedTimes, type JobHealth, type JobStatus } from "./run.ts";
 import { findFailingSince } from "./run-outage.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "./runs.ts";
 import type { Schedule } from "./schedule.ts";
-import { scheduleInWords } from "./schedule-words.ts";
 
 /** Lists the status of each job, derived from its stored runs. */
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {
@@ -18,6 +17,8 @@ export async function listJobStatus(database: Database, jobs: readonly PlannedJo
 /** Lists the status of each job with details for the console. */
 export async function listJobHealth(database: Database, jobs: readonly PlannedJob[]): Promise<JobHealth[]> {
   const now = Date.parse(await readNow(database));
+  // For the console alone.
+  const { scheduleInWords } = await import("./schedule-words.ts");
   return await Promise.all(
     jobs.map(async (job) => {
       const status = await getStatus(database, job, now);
@@ -30,7 +31,7 @@ export async function listJobHealth(database: Database, jobs: readonly PlannedJo
         source: job.source,
         isImport: job.isImport,
         schedule: schedule === undefined ? null : describeSchedule(schedule),
-        scheduleWords: schedule === undefined ? null : scheduleInWords(schedule.expression, schedule.timeZone),
+        scheduleWords: schedule === undefined ? null : scheduleInWords(schedule),
         dueSince: status.lastSuccess === null ? 0 : countTimes(schedule, Date.parse(status.lastSuccess), now),
       };
     }),

@@ -123,7 +123,7 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
       ["catalog-import", "succeeded", "Larkspur & Finch"],
       ["personalization-import", "succeeded", "Larkspur & Finch"],
     ]);
-    expect(text).toMatch(/in \d+ \w+ every day at 03:00, New York/);
+    expect(text).toMatch(/in \d+ \w+ At 03:00, New York/);
     for (const address of ["/docs", "/openapi.json", "/api/v1/histories/desc"]) {
       expect(html).toContain(`href="${service.url}${address}"`);
     }
@@ -485,7 +485,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   source: "folder",
   failingSince: null,
   schedule: "0 * * * * UTC",
-  scheduleWords: "every hour",
+  scheduleWords: "Every hour",
   dueSince: 0,
   ...changes,
 });

@@ -148,6 +148,25 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
     ["from at the second time", "30 1 * * *", "2026-11-01T06:30Z", ["2026-11-02T06:30Z"]],
     // Every hour.
     ["every hour", "0 * * * *", "2026-11-01T04:00Z", ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
+    [
+      "every hour as a step",
+      "0 */1 * * *",
+      "2026-11-01T04:00Z",
+      ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"],
+    ],
+    [
+      "every hour as a range",
+      "0 0-23 * * *",
+      "2026-11-01T04:00Z",
+      ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"],
+    ],
+    [
+      "every hour as two ranges",
+      "0 0-11,12-23 * * *",
+      "2026-11-01T04:00Z",
+      ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"],
+    ],
+    ["all hours but one", "0 1-23 * * *", "2026-11-01T04:00Z", ["2026-11-01T05:00Z", "2026-11-01T07:00Z"]],
     ["in capitals", "@HOURLY", "2026-11-01T05:00Z", ["2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
     ["with any spaces", " 0\t*  * * *", "2026-11-01T05:00Z", ["2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
     ["@hourly", "@hourly", "2026-11-01T04:00Z", ["2026-11-01T05:00Z", "2026-11-01T06:00Z", "2026-11-01T07:00Z"]],
@@ -333,7 +352,7 @@ function* expectedInstants(fields: Fields, change: Change, after: number): Gener
   };
   const isMeant = (wall: Wall) =>
     minute.values.has(wall.minute) && hour.values.has(wall.hour) && month.values.has(wall.month) && isDay(wall);
-  const followsRealTime = hour.text === "*";
+  const followsRealTime = hour.values.size === 24;
   for (const { at, wall, isAgain, leftOut } of minutesAround(change)) {
     if (at + minuteMs <= after) continue;
     const isInstant = (isAgain ? followsRealTime : true) && isMeant(wall);
@@ -578,6 +597,12 @@ describe("what is no schedule", () => {
     ["60 * * * *", "out of range"],
     ["1,,2 * * * *", "unrecognized"],
     ["*/0 * * * *", "step"],
+    ["*/61 * * * *", "a step of 61 in */61 is too large"],
+    ["*/61 * * * * *", "a step of 61 in */61 is too large"],
+    ["0 0-23/25 * * *", "a step of 25 in 0-23/25 is too large"],
+    ["0 0 1/32 * *", "step"],
+    ["0 0 * */13 *", "a step of 13 in */13 is too large"],
+    ["0 0 * * */8", "a step of 8 in */8 is too large"],
     ["0 22-2 * * *", "ascending"],
     ["* * * * * * *", "too many fields"],
     ["0 0 30 2 *", "never matches"],
