@@ -11,8 +11,11 @@ export interface SizeListener {
   resized(): void;
 }
 
-/** Bytes of the bodies whose first compression is in progress or waits for a thread, and their limit. */
-const compressing = { bytes: 0, maxBytes: 32 * 2 ** 20 };
+/** The bodies whose first compression is in progress or waits for a thread. */
+export class CompressionLoad {
+  bytes = 0;
+  readonly maxBytes = 32 * 2 ** 20;
+}
 
 /** A body in the encodings in which it was requested, and in no other. Each is compressed on its first request. */
 export class EncodedBody {
@@ -48,28 +51,27 @@ export class EncodedBody {
    * The encoding to send to a client that prefers another one: that, or none while many large bodies
    * are being compressed. Requests arrive faster than that, also of clients that do not wait.
    */
-  available(preferred: ContentEncoding): ContentEncoding {
+  available(preferred: ContentEncoding, { bytes, maxBytes }: CompressionLoad): ContentEncoding {
     if (this.#length <= maxBlockingBytes.quick || this[preferred] !== undefined) return preferred;
-    const { bytes, maxBytes } = compressing;
     const hasRoom = bytes === 0 || bytes + this.#length <= maxBytes;
     return hasRoom || this.#pending?.has(preferred) === true ? preferred : "identity";
   }
 
   /** The body in an encoding; a promise only if that takes long, on its first request. */
-  encode(encoding: ContentEncoding): SendableBody | Promise<SendableBody> {
-    return this[encoding] ?? this.#pending?.get(encoding) ?? this.#add(encoding);
+  encode(encoding: ContentEncoding, load: CompressionLoad): SendableBody | Promise<SendableBody> {
+    return this[encoding] ?? this.#pending?.get(encoding) ?? this.#add(encoding, load);
   }
 
-  #add(encoding: ContentEncoding): SendableBody | Promise<SendableBody> {
+  #add(encoding: ContentEncoding, load: CompressionLoad): SendableBody | Promise<SendableBody> {
     const plain = this.#findPlain();
     const encode = (bytes: Bytes) => (encoding === "identity" ? bytes : compress(bytes, encoding, this.#effort));
     const encoded = plain instanceof Promise ? plain.then(encode) : encode(plain);
     if (!(encoded instanceof Promise)) return this.#keep(encoding, encoded);
-    compressing.bytes += this.#length;
+    load.bytes += this.#length;
     const pending = encoded
       .then((bytes) => this.#keep(encoding, bytes))
       .finally(() => {
-        compressing.bytes -= this.#length;
+        load.bytes -= this.#length;
         this.#pending?.delete(encoding);
       });
     this.#pending ??= new Map();

@@ -1,6 +1,6 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../base/errors.ts";
-import type { SendableBody } from "../cache/encoded-body.ts";
+import type { CompressionLoad, SendableBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
 import {
   type HeaderFields,
@@ -51,6 +51,7 @@ export type Routes = Readonly<Record<string, Route>>;
 export interface ListenerContext {
   readonly failureLog: FailureLog;
   readonly requests: RequestCounter;
+  readonly compressionLoad: CompressionLoad;
   /** While draining, every response closes its connection. */
   readonly lifecycle: { readonly isDraining: boolean };
   /** Undefined on the admin listener. */
@@ -187,8 +188,11 @@ export class Endpoint {
     if (etag !== undefined && ifNoneMatch !== null && matchesEntityTag(etag, ifNoneMatch)) {
       return this.#finish(toResponse(304, null, prepared.headersFor("not-modified"), state), 304, state);
     }
-    const encoding = body.isCompressible ? body.available(chooseEncoding(headers.get("accept-encoding"))) : "identity";
-    const encoded = body.encode(encoding);
+    const { compressionLoad } = this.#context;
+    const encoding = body.isCompressible
+      ? body.available(chooseEncoding(headers.get("accept-encoding")), compressionLoad)
+      : "identity";
+    const encoded = body.encode(encoding, compressionLoad);
     if (!(encoded instanceof Promise)) {
       return this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state);
     }

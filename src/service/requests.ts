@@ -1,5 +1,6 @@
 import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import type { Log } from "../base/log.ts";
+import { CompressionLoad } from "../cache/encoded-body.ts";
 import { CacheInvalidator } from "../cache/invalidator.ts";
 import { cacheHeaders, cdnNoStore } from "../cache/policy.ts";
 import { verifiedForMs } from "../cache/response.ts";
@@ -94,6 +95,7 @@ export async function startRequestHandling(
   const rateLimiter = new RateLimiter(config.rateLimit);
   const networks = new ClientNetworks(config);
   const failures = new FailureLog(log);
+  const compressionLoad = new CompressionLoad();
   const cdn: Cdn | undefined = cdns[config.cdn];
   return {
     state,
@@ -123,6 +125,7 @@ export async function startRequestHandling(
     forListener: (listener) => ({
       failureLog: failures,
       requests,
+      compressionLoad,
       lifecycle: state,
       rateLimiter: listener === "public" ? rateLimiter : undefined,
       networks,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
-import { EncodedBody, type SendableBody } from "../../src/cache/encoded-body.ts";
+import { CompressionLoad, EncodedBody, type SendableBody } from "../../src/cache/encoded-body.ts";
 import type { ContentEncoding } from "../../src/cache/encoding.ts";
 
 const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };
@@ -17,10 +17,12 @@ function textOf(size: Size): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
 
+const load = new CompressionLoad();
+
 const bytesOf = async (body: SendableBody) => (body instanceof Blob ? await body.bytes() : body);
 
 async function decode(body: EncodedBody, encoding: ContentEncoding): Promise<Buffer> {
-  const bytes = await bytesOf(await body.encode(encoding));
+  const bytes = await bytesOf(await body.encode(encoding, load));
   return encoding === "identity" ? Buffer.from(bytes) : decoders[encoding](bytes);
 }
 
@@ -40,18 +42,18 @@ describe.each(Object.keys(sizes) as Size[])("%s", (size) => {
     for (const encoding of encodings) {
       const body = new EncodedBody(text);
       expect(body.size).toBe(text.length);
-      const sent = await bytesOf(await body.encode(encoding));
+      const sent = await bytesOf(await body.encode(encoding, load));
       expect(body.size).toBe(sent.length);
     }
     const body = new EncodedBody(text);
-    const sent = await Promise.all(encodings.map(async (encoding) => bytesOf(await body.encode(encoding))));
+    const sent = await Promise.all(encodings.map(async (encoding) => bytesOf(await body.encode(encoding, load))));
     expect(body.size).toBe(sent.reduce((sum, { length }) => sum + length, 0));
   });
 
   test("is encoded once for concurrent requests", async () => {
     for (const encoding of encodings) {
       const body = new EncodedBody(text);
-      const [one, other] = await Promise.all([body.encode(encoding), body.encode(encoding)]);
+      const [one, other] = await Promise.all([body.encode(encoding, load), body.encode(encoding, load)]);
       expect(one).toBe(other as SendableBody);
     }
   });
@@ -61,8 +63,8 @@ describe.each(Object.keys(sizes) as Size[])("%s", (size) => {
       const body = new EncodedBody(text);
       let resized = 0;
       body.sizeListener = { resized: () => void resized++ };
-      const first = await body.encode(compression);
-      expect(await body.encode(compression)).toBe(first);
+      const first = await body.encode(compression, load);
+      expect(await body.encode(compression, load)).toBe(first);
       expect(resized).toBe(1);
     }
   });
@@ -70,7 +72,7 @@ describe.each(Object.keys(sizes) as Size[])("%s", (size) => {
 
 test("small bodies are encoded without a promise", () => {
   for (const encoding of encodings) {
-    expect(new EncodedBody(textOf("a small body")).encode(encoding)).toBeInstanceOf(Uint8Array);
+    expect(new EncodedBody(textOf("a small body")).encode(encoding, load)).toBeInstanceOf(Uint8Array);
   }
 });
 
@@ -78,18 +80,18 @@ test("large bodies are sent uncompressed while many others are being compressed"
   const text = new Uint8Array(8 * 2 ** 20);
   const bodies = Array.from({ length: 6 }, () => new EncodedBody(text));
   const request = (body: EncodedBody) => {
-    const encoding = body.available("zstd");
-    return { encoding, sent: body.encode(encoding) };
+    const encoding = body.available("zstd", load);
+    return { encoding, sent: body.encode(encoding, load) };
   };
   const first = bodies.map(request);
   const chosen = ["zstd", "zstd", "zstd", "zstd", "identity", "identity"] as const;
   expect(first.map(({ encoding }) => encoding)).toEqual([...chosen]);
   // Joins the one in progress.
-  expect(bodies[0]?.available("zstd")).toBe("zstd");
-  expect(bodies[0]?.available("gzip")).toBe("identity");
+  expect(bodies[0]?.available("zstd", load)).toBe("zstd");
+  expect(bodies[0]?.available("gzip", load)).toBe("identity");
   const sent = await Promise.all(first.map(async (each) => bytesOf(await each.sent)));
   expect(sent.map(({ length }) => length === text.length)).toEqual(chosen.map((encoding) => encoding === "identity"));
-  expect(bodies.map((body) => body.available("gzip"))).toEqual(Array(6).fill("gzip"));
+  expect(bodies.map((body) => body.available("gzip", load))).toEqual(Array(6).fill("gzip"));
   // One that is larger than all that may be compressed at once gets its turn.
-  expect(new EncodedBody(new Uint8Array(40 * 2 ** 20)).available("zstd")).toBe("zstd");
+  expect(new EncodedBody(new Uint8Array(40 * 2 ** 20)).available("zstd", load)).toBe("zstd");
 });
