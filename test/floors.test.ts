@@ -99,6 +99,9 @@ function faultsOf(file: string, text: string): string[] {
   const faults = {
     "silences the type checker": /@ts-(ignore|expect-error|nocheck)/.test(text),
     "has the type any": /(?:[:<,|&(=]|=>|\bas|\bkeyof)\s*any\b(?!\s+\w|["'`])/.test(withoutComments),
+    "runs a statement by sql.unsafe outside of database/":
+      roomOf(file) !== "database" && /(?:await|return)\s+sql\.unsafe\b|\bsql\.unsafe(?:<[^(]*>)?\([^()]*,/.test(text),
+    "writes by read": /\bread(?:<[^(]*>)?\(\s*["`]\s*(?:INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\b/.test(text),
     "names a database engine": namesEngine,
     "names a platform": namesPlatform,
   };
@@ -217,6 +220,9 @@ describe("the rule on the text", () => {
     ["base/json.ts", "type A = any[] | string;"],
     ["base/json.ts", "// @ts-ignore"],
     ["base/json.ts", "// @ts-expect-error: it is right"],
+    ["jobs/runs.ts", "await sql.unsafe(statement);"],
+    ["jobs/runs.ts", "const rows = sql.unsafe<Run[]>(query, [id]);"],
+    ["jobs/runs.ts", "await read<Run>(`UPDATE run SET cancelled = $1 RETURNING id`, [by]);"],
   ])("refuses in %s: %j", (file, text) => {
     expect(faultsOf(file, text)).toHaveLength(1);
   });

@@ -4,12 +4,18 @@ import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
 /**
  * Runs statements: a database, or a transaction in it. Every query takes one as its first argument.
+ *
+ * - `read` runs a query whose text does not depend on its values, such as those that requests and
+ *   polls repeat. It stays prepared, and an embedded store has its rows at once.
+ * - ``sql`…` `` runs everything else: what writes, and the queries of jobs and commands. Its values
+ *   stand in place; an expression of the engine or a list of columns goes in as `${sql.unsafe(text)}`.
+ * - `sql.unsafe(text)` as a statement of its own is for this folder, which creates and drops tables.
+ *
  * The type is nominal, because `{ ...database, sql }` would read and write on two connections.
  */
 export abstract class Queryable {
   readonly engine: Engine;
   abstract readonly sql: SQL;
-  /** Runs a query that repeats. */
   readonly read: Read;
   declare protected readonly nominal: "Queryable";
 
