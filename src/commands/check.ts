@@ -8,8 +8,7 @@ import { type ConnectOptions, closeDatabase, inspectStore, isOtherSchema, openSt
 import type { PlannedJob } from "../jobs/job.ts";
 import { findPause, type JobPause } from "../jobs/job-pause.ts";
 import { findLastSuccess } from "../jobs/runs.ts";
-import { findLastGeneration } from "../personalization/generation.ts";
-import { findCurrentPresentation } from "../personalization/presentation/store.ts";
+import { findCurrent, findLast, generations, presentations } from "../personalization/versions.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { pooledOptions } from "../service/connections.ts";
 import { listJobs } from "../service/jobs.ts";
@@ -133,9 +132,9 @@ async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, job
     }
     if ((await listFirstProducts(database, 1)).length === 0) missing.push("the store has no products");
     for (const each of new Set([brand, ...jobs.map((job) => job.brand)])) {
-      const generation = await findLastGeneration(database, each);
+      const generation = await findLast(database, generations, each);
       if (generation === undefined) missing.push(`the store has no personalization of ${each}`);
-      const presentation = await findCurrentPresentation(database, each);
+      const presentation = await findCurrent(database, presentations, each);
       if (presentation === undefined) missing.push(`the store has no presentation of ${each}`);
     }
   };

@@ -2,12 +2,12 @@ import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
 import { formatRejectedRow, type Occurrences } from "../jobs/import-report.ts";
 import { checkPresentation } from "../personalization/presentation/check.ts";
-import { findCurrentGeneration } from "../personalization/presentation/codes.ts";
 import type { PresentationEntry } from "../personalization/presentation/entry.ts";
 import { readPresentation } from "../personalization/presentation/parse.ts";
-import { rollbackPresentation } from "../personalization/presentation/rollback.ts";
-import { findCurrentPresentation, findEntries } from "../personalization/presentation/store.ts";
+import { findEntries } from "../personalization/presentation/store.ts";
 import { writeTemplate } from "../personalization/presentation/template.ts";
+import { rollBack } from "../personalization/rollback.ts";
+import { findCurrent, generations, presentations } from "../personalization/versions.ts";
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printJson, printMessage, printSafeJson } from "./output.ts";
 import { generationOf } from "./rollback.ts";
@@ -58,7 +58,7 @@ export async function rollBackNames(values: Values): Promise<boolean> {
   const to = generationOf(values);
   return await withStore(async (database, config) => {
     const brand = brandOf(config, values);
-    const change = await rollbackPresentation(database, brand, to);
+    const change = await rollBack(database, presentations, brand, to);
     if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
     else if (values.json === true) printJson({ brand, presentation: change.to, before: change.from });
     else if (change.from === change.to) printMessage(`presentation ${change.to} of ${brand} is already current`);
@@ -73,7 +73,7 @@ function listAll(occurrences: Occurrences, describe: () => string): void {
 }
 
 async function getStored(database: Database, brand: string): Promise<PresentationEntry[]> {
-  const id = await findCurrentPresentation(database, brand);
+  const id = await findCurrent(database, presentations, brand);
   const entries = id === undefined ? undefined : await findEntries(database, id);
   if (entries !== undefined) return entries;
   throw new ServiceError("not_found", `no presentation of ${JSON.stringify(brand)} is stored; name a file to check`);
@@ -88,7 +88,7 @@ async function readValid(file: string): Promise<readonly PresentationEntry[]> {
 }
 
 async function getGeneration(database: Database, brand: string): Promise<number> {
-  const generation = await findCurrentGeneration(database, brand);
+  const generation = await findCurrent(database, generations, brand);
   if (generation !== undefined) return generation;
   throw new ServiceError("not_found", `no personalization of ${JSON.stringify(brand)} is stored; import a feed first`);
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
-import type { CurrentChange } from "../personalization/generation-current.ts";
-import { rollbackPersonalization, selectPersonalization } from "../personalization/rollback.ts";
+import { rollBack } from "../personalization/rollback.ts";
+import { type CurrentChange, generations } from "../personalization/versions.ts";
 import { brandOf, type Values, withStore } from "./common.ts";
 import { printJson, printMessage } from "./output.ts";
 
@@ -8,10 +8,7 @@ export async function rollback(values: Values): Promise<boolean> {
   const to = generationOf(values);
   return await withStore(async (database, config) => {
     const brand = brandOf(config, values);
-    const change =
-      to === undefined
-        ? await rollbackPersonalization(database, brand)
-        : await selectPersonalization(database, brand, to);
+    const change = await rollBack(database, generations, brand, to);
     if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
     else if (values.json === true) printJson({ brand, generation: change.to, before: change.from });
     else printMessage(describeChange(change, brand, to !== undefined));

@@ -1,8 +1,14 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { dropGenerationTables } from "../database/generation-tables.ts";
 import { hasRunUnderWay } from "../jobs/runs.ts";
-import { removeCurrent } from "./generation-current.ts";
-import { removePresentations } from "./presentation/store.ts";
+import {
+  findCurrent,
+  generations,
+  presentations,
+  removeAllVersions,
+  removeOldVersions,
+  requireCurrent,
+} from "./versions.ts";
 
 /**
  * Removes unfinished generations that imports left behind: those of one brand, before its run has
@@ -37,18 +43,10 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
 
 /** Keeps a brand's current generation and the `kept - 1` before it, and removes the others. */
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
-  await database.inTransaction(async ({ sql, engine }) => {
+  await database.inTransaction(async (transaction) => {
     // So that no rollback makes one of them current meanwhile.
-    await engine.lockBrand(sql, brand);
-    await sql`
-      WITH RECURSIVE kept (id, place) AS (
-        SELECT generation, 1 FROM current_generation WHERE brand = ${brand}
-        UNION ALL
-        SELECT previous, place + 1 FROM kept JOIN generation ON generation.id = kept.id
-        WHERE previous IS NOT NULL AND place < ${kept}
-      )
-      UPDATE generation SET state = 'removed'
-      WHERE brand = ${brand} AND state = 'complete' AND id NOT IN (SELECT id FROM kept)`;
+    await transaction.engine.lockBrand(transaction.sql, brand);
+    await removeOldVersions(transaction, generations, brand, kept);
   });
   await removeMarkedGenerations(database, brand);
 }
@@ -72,10 +70,13 @@ export async function removeBrandGenerations(
   const removed = await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     await engine.lockBrand(sql, brand);
-    await removeCurrent(transaction, brand, onlyFrom);
-    const presentations = await removePresentations(transaction, brand);
-    const { count } = await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'complete'`;
-    return { generations: count as number, presentations };
+    const current = await findCurrent(transaction, generations, brand);
+    if (current !== undefined) requireCurrent(generations, brand, current, onlyFrom);
+    await sql`DELETE FROM current_generation WHERE brand = ${brand}`;
+    return {
+      generations: await removeAllVersions(transaction, generations, brand),
+      presentations: await removeAllVersions(transaction, presentations, brand),
+    };
   });
   await removeMarkedGenerations(database, brand);
   return removed;

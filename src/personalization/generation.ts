@@ -34,18 +34,6 @@ export async function listGenerations({ read }: Queryable): Promise<Generation[]
   return rows.map(({ current, ...generation }) => ({ ...generation, isCurrent: current !== null }));
 }
 
-/** A generation that may be complete, or not. */
-export interface GenerationState {
-  readonly brand: string;
-  readonly state: "loading" | "complete" | "removed";
-}
-
-/** @returns undefined when there is no such generation */
-export async function findGenerationState({ sql }: Queryable, id: number): Promise<GenerationState | undefined> {
-  const [generation] = await sql<GenerationState[]>`SELECT brand, state FROM generation WHERE id = ${id}`;
-  return generation;
-}
-
 /** The current generations, as of one moment. */
 export interface GenerationList {
   /** Changes whenever another generation becomes current. */
@@ -79,38 +67,4 @@ export async function readGenerationList({ read }: Queryable, brand: string): Pr
     return id === null ? [] : [{ id, brand, loadedAt, presentation }];
   });
   return { version: rows[0]?.version ?? "", generations };
-}
-
-export interface LastGeneration {
-  readonly id: number;
-  /** The files it was loaded from, as JSON. */
-  readonly feed: string | null;
-  /** The brand's current generation, which is an older one after a rollback. */
-  readonly current: number;
-  /** The files that the current one was loaded from. */
-  readonly currentFeed: string | null;
-}
-
-/** The generation of the brand that was loaded last. */
-export async function findLastGeneration({ sql }: Queryable, brand: string): Promise<LastGeneration | undefined> {
-  const [last] = await sql<LastGeneration[]>`
-    SELECT last.id, last.feed, now.id AS current, now.feed AS "currentFeed"
-    FROM generation last
-    JOIN current_generation ON current_generation.brand = last.brand
-    JOIN generation now ON now.id = current_generation.generation
-    WHERE last.brand = ${brand} AND last.state = 'complete' ORDER BY last.id DESC LIMIT 1`;
-  return last;
-}
-
-/** The brand's current generation and the one before it; undefined when that one was removed. */
-export async function findPreviousGeneration(
-  { sql }: Queryable,
-  brand: string,
-): Promise<{ readonly current: number; readonly previous: number } | undefined> {
-  const [found] = await sql<{ current: number; previous: number }[]>`
-    SELECT now.id AS current, before.id AS previous FROM current_generation
-    JOIN generation now ON now.id = current_generation.generation
-    JOIN generation before ON before.id = now.previous AND before.state = 'complete'
-    WHERE current_generation.brand = ${brand}`;
-  return found;
 }

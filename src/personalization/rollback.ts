@@ -1,59 +1,74 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { findChangedFingerprints } from "./changes.ts";
-import { findGenerationState, findPreviousGeneration, type Generation, listGenerations } from "./generation.ts";
-import { type CurrentChange, rollbackGeneration, selectGeneration } from "./generation-current.ts";
+import { cancelImport } from "../jobs/run-cancellation.ts";
+import { type CurrentChange, findChange, makeCurrent, requireCurrent, type VersionKind } from "./versions.ts";
 
 /**
- * Makes a brand's previous generation current again.
+ * Makes another stored version of a brand current.
+ * @param to an earlier or a later one, whose previous one becomes the one that is current now;
+ *   undefined for the one that was current before, whose own previous one stays, so that the next
+ *   rollback goes further back
  * @param onlyFrom refuses if another one is current by now
- * @returns undefined if it has none
- * @throws ServiceError `conflict`
+ * @returns undefined if no version was current before
+ * @throws ServiceError `not_found`, with the brand's stored versions, or `conflict`
  */
-export async function rollbackPersonalization(
+export async function rollBack(
   database: Database,
+  kind: VersionKind,
   brand: string,
+  to?: number,
   onlyFrom?: number,
 ): Promise<CurrentChange | undefined> {
-  const generations = await findPreviousGeneration(database, brand);
-  if (generations === undefined) return undefined;
-  const { current: from, previous: to } = generations;
-  const fingerprints = await findChangedFingerprints(database, from, to);
-  return await rollbackGeneration(database, brand, { from, to, fingerprints }, onlyFrom);
-}
-
-/**
- * Makes any stored generation of a brand current, an earlier or a later one.
- * @param onlyFrom refuses if another one is current by now
- * @throws ServiceError `not_found`, with the brand's stored generations, or `conflict`
- */
-export async function selectPersonalization(
-  database: Database,
-  brand: string,
-  to: number,
-  onlyFrom?: number,
-): Promise<CurrentChange> {
-  const stored = await listStored(database, brand);
-  const from = stored.find(({ isCurrent }) => isCurrent)?.id;
-  if (from !== undefined && stored.some(({ id }) => id === to)) {
-    const fingerprints = from === to ? [] : await findChangedFingerprints(database, from, to);
-    const change = await selectGeneration(database, brand, { from, to, fingerprints }, onlyFrom);
+  const compared = await findChange(database, kind, brand, to);
+  if (compared !== undefined) {
+    const isOther = compared.from !== compared.to;
+    const difference = isOther ? await kind.findDifference(database, brand, compared.from, compared.to) : [];
+    const change = await database.inTransaction(async (transaction) => {
+      const { sql, engine } = transaction;
+      await engine.lockBrand(sql, brand);
+      const change = await findChange(transaction, kind, brand, to);
+      if (change === undefined) return undefined;
+      requireCurrent(kind, brand, change.from, onlyFrom);
+      if (change.from === change.to) return change;
+      if (to !== undefined) {
+        // Taken out of its place in the chain of previous versions first, so that the chain has no
+        // loop, and rollbacks one after the other reach each version once.
+        const table = sql(kind.noun);
+        await sql`UPDATE ${table} SET previous = (SELECT previous FROM ${table} WHERE id = ${to}) WHERE previous = ${to}`;
+        await sql`UPDATE ${table} SET previous = ${change.from} WHERE id = ${to}`;
+      }
+      await cancelImport(transaction, kind.job, brand, `the rollback to ${kind.noun} ${change.to}`);
+      const fingerprints = change.to === compared.to ? difference : undefined;
+      await makeCurrent(transaction, kind, brand, change.to, { from: compared.from, fingerprints });
+      return change;
+    });
     if (change !== undefined) return change;
   }
-  const problem = await describeMissing(database, brand, to);
-  const others = (await listStored(database, brand)).map(describeGeneration).join(", ");
-  throw new ServiceError("not_found", `${problem}; stored generations of ${brand}: ${others || "none"}`);
+  if (to === undefined) return undefined;
+  throw await notStored(database, kind, brand, to);
 }
 
-async function listStored(database: Database, brand: string): Promise<Generation[]> {
-  return (await listGenerations(database)).filter((generation) => generation.brand === brand);
+async function notStored(
+  { sql }: Database,
+  { noun, versions, current }: VersionKind,
+  brand: string,
+  id: number,
+): Promise<ServiceError> {
+  const [found] = await sql<{ brand: string; state: string }[]>`
+    SELECT brand, state FROM ${sql.unsafe(versions)} AS version WHERE id = ${id}`;
+  const stored = await sql<{ id: number; loadedAt: string; current: number | null }[]>`
+    SELECT version.id, loaded_at AS "loadedAt", now.id AS current FROM ${sql.unsafe(versions)} AS version
+    LEFT JOIN ${sql.unsafe(current)} AS now ON now.id = version.id
+    WHERE version.brand = ${brand} AND state = 'complete' ORDER BY version.id DESC`;
+  const problem =
+    found !== undefined && found.brand !== brand
+      ? `is of ${found.brand}, not of ${brand}`
+      : `is not ${found?.state === "loading" ? "complete" : "stored"}`;
+  const others = stored.map(
+    ({ id, loadedAt, current }) => `${id} (loaded ${loadedAt}${current === null ? "" : ", current"})`,
+  );
+  return new ServiceError(
+    "not_found",
+    `${noun} ${id} ${problem}; stored ${noun}s of ${brand}: ${others.join(", ") || "none"}`,
+  );
 }
-
-async function describeMissing(database: Database, brand: string, id: number): Promise<string> {
-  const found = await findGenerationState(database, id);
-  if (found !== undefined && found.brand !== brand) return `generation ${id} is of ${found.brand}, not of ${brand}`;
-  return found?.state === "loading" ? `generation ${id} is not complete` : `generation ${id} is not stored`;
-}
-
-const describeGeneration = ({ id, loadedAt, isCurrent }: Generation) =>
-  `${id} (loaded ${loadedAt}${isCurrent ? ", current" : ""})`;

@@ -8,7 +8,8 @@ import { claimRun } from "../../src/jobs/claim.ts";
 import { listGenerations } from "../../src/personalization/generation.ts";
 import { findInGeneration } from "../../src/personalization/generation-reader.ts";
 import { PersonalizationReader } from "../../src/personalization/reader.ts";
-import { rollbackPersonalization } from "../../src/personalization/rollback.ts";
+import { rollBack } from "../../src/personalization/rollback.ts";
+import { generations } from "../../src/personalization/versions.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { type OpenConsole, openConsole, rowsOf, textOf } from "../support/console.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -228,7 +229,7 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     const pzchoices = `${wideFeed["pzchoices.csv"]}OTHER,A,1,Unused\n`;
     const later = await writeFeed(folder, `${engine}-later`, { ...wideFeed, "pzchoices.csv": pzchoices });
     await importHere(["import", "personalization", later, "--brand", "Own"], { DATABASE_URL: url });
-    expect(await rollbackPersonalization(database, "Own")).toMatchObject({ to: first });
+    expect(await rollBack(database, generations, "Own")).toMatchObject({ to: first });
     const { tag } = await findInGeneration(database, first, "MUG");
     const offered = textOf(await load(`/personalization?${new URLSearchParams({ sku: "MUG", mark: tag })}`));
     expect(offered).toContain(`Exactly this, in generation ${first} of Own`);

@@ -2,10 +2,9 @@ import { expect, test } from "bun:test";
 import { findLastChange, listChanges } from "../../src/database/change.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
-import { findPreviousGeneration } from "../../src/personalization/generation.ts";
-import { makeCurrent } from "../../src/personalization/generation-current.ts";
 import { walkFragments } from "../../src/personalization/generation-walk.ts";
 import { beginGeneration, finishGeneration, loadGroups } from "../../src/personalization/import/generation-loading.ts";
+import { findChange, generations, makeCurrent } from "../../src/personalization/versions.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createStore, engines } from "../support/pds.ts";
 import { until } from "../support/until.ts";
@@ -29,7 +28,7 @@ test("an import that ends while another generation becomes current follows that 
   let ending: Promise<void> | undefined;
   await rollingBack.inTransaction(async (rollback) => {
     await rollback.engine.lockBrand(rollback.sql, brand);
-    await makeCurrent(rollback, brand, first, { from: second, fingerprints: [2] });
+    await makeCurrent(rollback, generations, brand, first, { from: second, fingerprints: [2] });
     ending = finishGeneration(database, run, brand, third, size, "{}", { from: second, fingerprints: [3] });
     await until("the import waits for the rollback", async () => {
       const [waiting] = await database.sql<{ count: number }[]>`
@@ -40,7 +39,7 @@ test("an import that ends while another generation becomes current follows that 
   });
   await ending;
 
-  expect(await findPreviousGeneration(database, brand)).toEqual({ current: third, previous: first });
+  expect(await findChange(database, generations, brand)).toEqual({ from: third, to: first });
   // The import was compared with the second one, so caches cannot rely on its fingerprints.
   const last = await findLastChange(database);
   expect(await listChanges(database, last - 1, last)).toEqual([

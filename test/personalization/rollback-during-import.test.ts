@@ -3,9 +3,9 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
 import { listCurrentGenerations } from "../../src/personalization/generation.ts";
 import { beginGeneration, finishGeneration } from "../../src/personalization/import/generation-loading.ts";
-import { rollbackPresentation } from "../../src/personalization/presentation/rollback.ts";
 import { savePresentation } from "../../src/personalization/presentation/store.ts";
-import { rollbackPersonalization, selectPersonalization } from "../../src/personalization/rollback.ts";
+import { rollBack } from "../../src/personalization/rollback.ts";
+import { generations, presentations } from "../../src/personalization/versions.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
@@ -84,7 +84,7 @@ describe.each([...engines])("on %s, a rollback", (engine) => {
       const [before] = await listCurrentGenerations(database);
       const begin = () => beginGeneration(database, "acme", run);
       const begun = state === "has not begun to load" ? undefined : await begin();
-      const change = await rollbackPersonalization(database, "acme");
+      const change = await rollBack(database, generations, "acme");
       const size = { rows: 0, skus: 0, styles: 0, choices: 0 };
       const finish = async () =>
         finishGeneration(database, run, "acme", begun ?? (await begin()), size, "{}", {
@@ -102,8 +102,8 @@ describe.each([...engines])("on %s, a rollback", (engine) => {
     const claim = async (brand: string) =>
       (await claimRun(database, { job: "personalization-import", brand }, 60)) ?? 0;
     const other = await claim("other");
-    const change = await rollbackPersonalization(database, "acme");
-    await selectPersonalization(database, "acme", change?.from ?? 0);
+    const change = await rollBack(database, generations, "acme");
+    await rollBack(database, generations, "acme", change?.from ?? 0);
     for (const [brand, run] of [
       ["other", other],
       ["acme", await claim("acme")],
@@ -120,7 +120,7 @@ describe.each([...engines])("on %s, a rollback", (engine) => {
     const run = await claim();
     await savePresentation(database, run, presentation);
     await savePresentation(database, run, presentation);
-    const change = await rollbackPresentation(database, "acme", undefined);
+    const change = await rollBack(database, presentations, "acme");
     await expect(savePresentation(database, run, presentation)).rejects.toThrow(
       `cancelled by the rollback to presentation ${change?.to}`,
     );

@@ -4,9 +4,9 @@ import { checkFreeSpace, retryWhenDiskFull } from "../../database/disk.ts";
 import type { NewRows } from "../../database/engines/insert-rows.ts";
 import { createGenerationTables, indexGenerationTables, tablesOf } from "../../database/generation-tables.ts";
 import { requireUnderWay } from "../../jobs/claim.ts";
-import { type GenerationChange, makeCurrent } from "../generation-current.ts";
 import { removeMarkedGenerations } from "../generation-removal.ts";
 import { packNumbers } from "../packed-lines.ts";
+import { type Fingerprints, generations, makeCurrent } from "../versions.ts";
 
 /**
  * Begins a generation beside the current one, and marks an unfinished one of the brand as removed.
@@ -122,7 +122,7 @@ export async function finishGeneration(
   generation: number,
   { rows, skus, styles, choices }: GenerationSize,
   feed: string,
-  change: GenerationChange,
+  compared: { readonly from: number | undefined; readonly fingerprints: Fingerprints },
 ): Promise<void> {
   await checkFreeSpace(database);
   await database.inTransaction(async (transaction) => {
@@ -139,7 +139,7 @@ export async function finishGeneration(
         row_count = ${rows}, skus = ${skus}, styles = ${styles}, choices = ${choices},
         previous = (SELECT generation FROM current_generation WHERE brand = ${brand})
       WHERE id = ${generation}`;
-    await makeCurrent(transaction, brand, generation, change);
+    await makeCurrent(transaction, generations, brand, generation, compared);
   });
 }
 

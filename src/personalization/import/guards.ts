@@ -9,8 +9,14 @@ import {
 import { type ListName, lists } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 
-/** Below this number in the current generation, the shares of additions and removals are not checked. */
+/** Below this number in the current version, the shares of additions and removals are not checked. */
 const minChecked = 20;
+
+/** Shares of what was there before. */
+interface MaxChanges {
+  readonly max_added_share?: number;
+  readonly max_removed_share: number;
+}
 
 /** Formats a share for a message. */
 const percent = (share: number) => `${Number((share * 100).toFixed(2))}%`;
@@ -64,13 +70,11 @@ function needsRows(list: ListName, difference: Difference | null, usesChoices: b
   return list === "pzstyles" || usesChoices;
 }
 
-function tooManyChanges(
+/** @param noun what changes, in the plural */
+export function tooManyChanges(
   noun: string,
   { total, added, removed }: Difference,
-  {
-    max_added_share: maxAdded,
-    max_removed_share: maxRemoved,
-  }: Pick<PersonalizationOptions, "max_added_share" | "max_removed_share">,
+  { max_added_share: maxAdded = Number.POSITIVE_INFINITY, max_removed_share: maxRemoved }: MaxChanges,
 ): string[] {
   const before = total - added + removed;
   if (before < minChecked) return [];

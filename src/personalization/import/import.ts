@@ -4,11 +4,11 @@ import { explainDiskFull } from "../../database/disk.ts";
 import { collectFeed, type DeliveredFiles } from "../../feed/delivery.ts";
 import type { SourceSettings } from "../../feed/source.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
-import { findLastGeneration, type LastGeneration } from "../generation.ts";
 import { removeOldGenerations, removeUnfinishedGenerations } from "../generation-removal.ts";
 import type { listNames } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 import { personalizationImportName } from "../options.ts";
+import { findLast, generations, type LastVersion } from "../versions.ts";
 import { type Built, buildGeneration } from "./build.ts";
 import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
 import { FeedRows } from "./feed-rows.ts";
@@ -33,7 +33,7 @@ export function personalizationImport(
   return async (context) => {
     const { database, brand, isDryRun, reporter, signal } = context;
     if (database !== undefined && !isDryRun) await removeLeftovers(database, brand, reporter);
-    const last = database && (await findLastGeneration(database, brand));
+    const last = database && (await findLast(database, generations, brand));
     const request = toFeedRequest(mode.isForced ? { ...options, marker: undefined } : options);
     const known = mode.isForced ? undefined : knownFiles(last, options);
     await using delivery = await collectFeed(request, settings, known, signal);
@@ -49,7 +49,7 @@ export function personalizationImport(
 }
 
 /** The files of the last import, if they were read with the same options. */
-function knownFiles(last: LastGeneration | undefined, options: PersonalizationOptions): FeedState["files"] | undefined {
+function knownFiles(last: LastVersion | undefined, options: PersonalizationOptions): FeedState["files"] | undefined {
   const state = JSON.parse(last?.feed ?? "null") as FeedState | null;
   return state?.format === formatOf(options) ? state.files : undefined;
 }
@@ -64,7 +64,7 @@ async function removeLeftovers(database: Database, brand: string, reporter: Repo
   }
 }
 
-function unchangedNote(source: string, last: LastGeneration | undefined): string {
+function unchangedNote(source: string, last: LastVersion | undefined): string {
   const wasRolledBack = last !== undefined && last.current !== last.id;
   return wasRolledBack
     ? `${source}: skipped: the feed has not changed since its import was rolled back; use --force to import it again`
@@ -77,7 +77,7 @@ async function importFiles(
   files: Files,
   options: FeedOptions,
   { isForced }: ImportMode,
-  last: LastGeneration | undefined,
+  last: LastVersion | undefined,
   context: RunContext,
 ): Promise<void> {
   const { database, run, brand, reporter } = context;
@@ -117,7 +117,7 @@ async function importFiles(
 function buildFrom(
   rows: FeedRows,
   files: Files,
-  last: LastGeneration | undefined,
+  last: LastVersion | undefined,
   generation: number | undefined,
   { database, signal, onProgress }: RunContext,
 ): Promise<Built> {

@@ -1,7 +1,6 @@
 import type { Choice, Style } from "../../contract/personalization.ts";
 import type { Database } from "../../database/database.ts";
 import { decodeText } from "../bytes.ts";
-import { listCurrentGenerations } from "../generation.ts";
 import { walkFragments } from "../generation-walk.ts";
 
 /** A style of a feed with its lines. */
@@ -14,12 +13,6 @@ export interface FeedStyle {
 export interface FeedGroup {
   readonly group: string;
   readonly choices: readonly Choice[];
-}
-
-/** @returns undefined if no personalization of the brand is stored */
-export async function findCurrentGeneration(database: Database, brand: string): Promise<number | undefined> {
-  const generations = await listCurrentGenerations(database);
-  return generations.find((each) => each.brand === brand)?.generation;
 }
 
 /** Every style of a generation that has lines, by code. */

@@ -6,32 +6,24 @@ import { throwChanged } from "../../feed/file.ts";
 import type { SourceSettings } from "../../feed/source.ts";
 import type { Difference } from "../../jobs/import-report.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
+import { tooManyChanges } from "../import/guards.ts";
 import type { ImportMode } from "../import/import.ts";
+import { findCurrent, findLast, generations, type LastVersion, presentations } from "../versions.ts";
 import { checkPresentation } from "./check.ts";
-import { findCurrentGeneration } from "./codes.ts";
 import { keyOf, listLocales, type PresentationEntry } from "./entry.ts";
 import type { PresentationOptions } from "./options.ts";
 import { readPresentation } from "./parse.ts";
 import type { ParsedPresentation } from "./parse-toml.ts";
 import { toFileRequest } from "./source.ts";
-import {
-  findCurrentPresentation,
-  findEntries,
-  findLastPresentation,
-  type LastPresentation,
-  savePresentation,
-} from "./store.ts";
+import { findEntries, savePresentation } from "./store.ts";
 
 type Files = DeliveredFiles<"presentation">;
-
-/** Below this number of entries, the share of removals is not checked. */
-const minChecked = 20;
 
 /** Reads a presentation file and makes it the brand's current presentation. */
 export function presentationImport(options: PresentationOptions, settings: SourceSettings, mode: ImportMode): Work {
   return async (context) => {
     const { database, brand, reporter, signal } = context;
-    const last = database && (await findLastPresentation(database, brand));
+    const last = database && (await findLast(database, presentations, brand));
     const known =
       mode.isForced || last === undefined ? undefined : (JSON.parse(last.feed) as KnownFiles<"presentation">);
     await using delivery = await collectFeed(toFileRequest(options), settings, known, signal);
@@ -44,7 +36,7 @@ export function presentationImport(options: PresentationOptions, settings: Sourc
   };
 }
 
-function unchangedNote(source: string, last: LastPresentation | undefined): string {
+function unchangedNote(source: string, last: LastVersion | undefined): string {
   return last !== undefined && last.current !== last.id
     ? `${source}: skipped: the file has not changed since its import was rolled back; use --force to import it again`
     : `${source}: skipped: the file has not changed since the last import`;
@@ -52,7 +44,7 @@ function unchangedNote(source: string, last: LastPresentation | undefined): stri
 
 async function importFile(
   files: Files,
-  { keep_generations: kept, max_removed_share: maxRemovedShare }: PresentationOptions,
+  options: PresentationOptions,
   { isForced }: ImportMode,
   { database, run, brand, reporter }: RunContext,
 ): Promise<void> {
@@ -64,7 +56,7 @@ async function importFile(
   const current = database && (await findCurrentEntries(database, brand));
   const difference = current === undefined ? null : compare(current, entries);
   count(reporter, parsed);
-  const generation = database && (await findCurrentGeneration(database, brand));
+  const generation = database && (await findCurrent(database, generations, brand));
   reporter.report.presentation = {
     file: name,
     sha256,
@@ -72,15 +64,20 @@ async function importFile(
     entries: difference,
     ...(database && generation !== undefined && (await checkPresentation(database, generation, entries))),
   };
-  reporter.failUnlessForced(listViolations(name, parsed, difference, maxRemovedShare), isForced);
+  reporter.failUnlessForced(listViolations(name, parsed, difference, options), isForced);
   if (database !== undefined && run !== undefined) {
-    await savePresentation(database, run, { brand, entries, feed: JSON.stringify(files), kept });
+    await savePresentation(database, run, {
+      brand,
+      entries,
+      feed: JSON.stringify(files),
+      kept: options.keep_generations,
+    });
   }
   reporter.acceptStaged();
 }
 
 async function findCurrentEntries(database: Database, brand: string): Promise<PresentationEntry[] | undefined> {
-  const id = await findCurrentPresentation(database, brand);
+  const id = await findCurrent(database, presentations, brand);
   return id === undefined ? undefined : await findEntries(database, id);
 }
 
@@ -106,7 +103,7 @@ function listViolations(
   file: string,
   { entries, rejected }: ParsedPresentation,
   difference: Difference | null,
-  maxRemovedShare: number,
+  options: Pick<PresentationOptions, "max_removed_share">,
 ): string[] {
   const violations: string[] = [];
   const read = entries.length + rejected.length;
@@ -114,10 +111,5 @@ function listViolations(
     violations.push(`${rejected.length} of ${read} entries ${wasOrWere(rejected.length)} rejected`);
   else if (entries.length === 0) violations.push(`${file}: the file has no entries`);
   if (difference === null) return violations;
-  const before = difference.total - difference.added + difference.removed;
-  if (before >= minChecked && difference.removed > before * maxRemovedShare) {
-    const share = Number((maxRemovedShare * 100).toFixed(2));
-    violations.push(`${difference.removed} of ${before} entries would be removed (max_removed_share allows ${share}%)`);
-  }
-  return violations;
+  return [...violations, ...tooManyChanges("entries", difference, options)];
 }
