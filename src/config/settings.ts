@@ -23,6 +23,7 @@ import {
   port,
   postgresUrl,
   publication,
+  runs,
   seconds,
   secondsBetween,
   token,
@@ -179,6 +180,12 @@ export const settings = {
     parse: oneOf("on", "off"),
     sentence:
       "`off`: this process runs no jobs. Other replicas run them, or an external scheduler does with `pds run JOB`.",
+  }),
+  maxRuns: setting({
+    default: "4",
+    parse: runs,
+    sentence:
+      "Maximum number of runs at the same time, per process; 1 to 100. Others wait, on schedule or started in the console. Each takes up to four connections to PostgreSQL, and memory for its import.",
   }),
   leaseSeconds: setting({
     default: "30",

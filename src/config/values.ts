@@ -59,6 +59,11 @@ export function connections(text: string): number {
   return value >= 4 && value <= 100 ? value : expected("4 to 100 connections");
 }
 
+export function runs(text: string): number {
+  const value = count(text);
+  return value >= 1 && value <= 100 ? value : expected("1 to 100 runs");
+}
+
 /** The length of a network's prefix. */
 export const bits = (most: number) => (text: string) => {
   const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;

@@ -12,6 +12,11 @@ export class LogTail {
     this.#bytes = Buffer.from(all.subarray(-maxBytes));
   }
 
+  /** Why a command says that it failed, in its last line. */
+  failure(): string | undefined {
+    return this.text()?.match(/(?:^|\n)pds: ([^\n]*)$/)?.[1];
+  }
+
   /** Null if the log is empty. */
   text(): string | null {
     // Not every store accepts text with U+0000.

@@ -1,5 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import type { Slots } from "../base/slots.ts";
 import { abandonRuns, claimRun } from "./claim.ts";
 import { type DryRun, dryRunInProcess } from "./dry-run.ts";
 import type { PlannedJob } from "./job.ts";
@@ -9,11 +10,14 @@ import { type SupervisorContext, supervise } from "./supervisor.ts";
 /** The runs of a service that operators started by hand. */
 export class ManualRuns {
   readonly #log: Log;
+  readonly #slots: Slots;
   readonly #running = new Set<Promise<unknown>>();
   readonly #tried = new Set<string>();
 
-  constructor(log: Log) {
+  /** @param slots that the runs share with those on schedule */
+  constructor(log: Log, slots: Slots) {
     this.#log = log;
+    this.#slots = slots;
   }
 
   /** Settles when the runs that were started so far have ended. */
@@ -22,7 +26,7 @@ export class ManualRuns {
   }
 
   /**
-   * Starts a run in a process of its own, and does not wait for its end.
+   * Starts a run in a process of its own, when there is a place for it, and waits for neither.
    * @param isForced whether to import although checks fail
    * @returns the run's id
    * @throws ServiceError `conflict` while another run of the job is in progress
@@ -41,7 +45,7 @@ export class ManualRuns {
     }
     const output = { arguments: isForced ? ["--force"] : [], stdout: "ignore", stderr: "pipe" } as const;
     this.#track(
-      supervise(job, id, context, output).then(
+      supervise(job, id, context, output, this.#slots).then(
         (run) => {
           const outcome = run === "released" || run === undefined ? "not recorded" : run.outcome;
           this.#log.info({ job: name, brand, run: id, outcome }, "manual run ended");

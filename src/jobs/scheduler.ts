@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.ts";
+import type { Slots } from "../base/slots.ts";
 import { pause } from "../base/time.ts";
 import { readNow } from "../database/database.ts";
 import { abandonRuns, type Claim, claimRun } from "./claim.ts";
@@ -21,6 +22,8 @@ import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
+  /** Every run takes one, until it has ended. */
+  readonly slots: Slots;
   /** Removes the data that runs left behind when their processes were killed. */
   readonly removeLeftovers: () => Promise<void>;
 };
@@ -223,7 +226,10 @@ async function claimAndRun(
   context: SchedulingContext,
   missed?: string,
 ): Promise<boolean> {
-  const { database, config, log } = context;
+  const { database, config, log, slots, signal } = context;
+  // Before the claim, so that another replica can run the job meanwhile.
+  using slot = await slots.take(signal);
+  if (slot === undefined || context.upgrade.hasHappened()) return false;
   const id = await claimRun(database, claim, config.leaseSeconds);
   if (id === undefined) return false;
   const { basis: _, ...shown } = claim;

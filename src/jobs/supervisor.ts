@@ -1,4 +1,5 @@
 import { findReplacement, otherSchema, thisProgram } from "../base/program.ts";
+import type { Slots } from "../base/slots.ts";
 import { writeToStderr } from "../base/terminal.ts";
 import { withTimeout } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
@@ -43,6 +44,7 @@ const stopPatienceMs = 5000;
  * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
  * crashes. The process is stopped at its time limit, by the signal, or when somebody cancels the run.
  * The run is always recorded as finished.
+ * @param slots its process waits for one of them
  * @returns the finished run; `released` if it needs another version of the program than this one;
  * undefined if the store stays unreachable until the run counts as abandoned
  */
@@ -51,11 +53,12 @@ export async function supervise(
   id: number,
   context: SupervisorContext,
   output: ProcessOutput,
+  slots?: Slots,
 ): Promise<Run | "released" | undefined> {
   const { database, monitors, config, signal } = context;
   const { start, success, failure } = job.plan.ping;
   const notified = monitors.notify(start, describeStart(job, id));
-  const end = await runProcess(job, id, context, output).catch(
+  const end = await runProcess(job, id, context, output, slots).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
   // The files may have been replaced just before the process read them: it was of another version.
@@ -87,7 +90,12 @@ async function runProcess(
   id: number,
   context: SupervisorContext,
   output: ProcessOutput,
+  slots: Slots | undefined,
 ): Promise<ProcessEnd | "refused"> {
+  using stopping = watchRun(id, context);
+  const { signal } = stopping;
+  using _slot = await slots?.take(signal);
+  if (signal.aborted) return { stopped: signal.reason, exit: "its process was not started", log: null };
   if (findReplacement() !== undefined) return "refused";
   const child: RunProcess = Bun.spawn(
     // As one argument, because a brand may begin with a dash.
@@ -96,7 +104,7 @@ async function runProcess(
     { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
   );
   sendLine(child.stdin, JSON.stringify(context.config));
-  using stopper = stopWhenNeeded(child, job, id, context);
+  using _ = limitProcess(child, job, stopping);
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
     for await (const chunk of child.stderr) {
@@ -108,7 +116,12 @@ async function runProcess(
   output.onExit?.(code);
   if (code === otherSchema) return "refused";
   const exit = child.signalCode === null ? `exited with status ${code}` : `was killed by ${child.signalCode}`;
-  return { stopped: stopper.reason, exit: `its process ${exit}`, log: tail.text() };
+  const failure = tail.failure();
+  return {
+    stopped: signal.reason,
+    exit: failure === undefined ? `its process ${exit}` : `its process ${exit}: ${failure}`,
+    log: tail.text(),
+  };
 }
 
 /** A process that ends at once does not read it; its exit status says why. */
@@ -119,44 +132,48 @@ export function sendLine(stdin: Bun.FileSink, line: string): void {
   } catch {}
 }
 
-/** Why a process was stopped; undefined if it was not. */
-interface Stopper extends Disposable {
-  readonly reason: string | undefined;
+/** A run that goes on until something stops it. */
+interface WatchedRun extends Disposable {
+  /** Aborts when the run must stop; its reason says why, in words. */
+  readonly signal: AbortSignal;
+  readonly stop: (reason: string) => void;
 }
 
-/**
- * Stops a process at its time limit, by the signal, when the run is cancelled, or when it loses its
- * lease: SIGTERM first, then SIGKILL.
- */
-function stopWhenNeeded(
-  child: RunProcess,
-  { plan }: PlannedJob,
-  id: number,
-  { database, config, signal }: SupervisorContext,
-): Stopper {
-  let reason: string | undefined;
-  let killTimer: Timer | undefined;
-  const stop = (why: string) => {
-    if (reason !== undefined) return;
-    reason = why;
-    child.kill("SIGTERM");
-    killTimer = setTimeout(() => child.kill("SIGKILL"), graceMs);
-  };
-  const limitTimer = setTimeout(stop, plan.limitSeconds * 1000, `it exceeded its time limit of ${plan.limitSeconds} s`);
+/** Stops a run when the context's signal aborts, when it is cancelled, or when it loses its lease. */
+function watchRun(id: number, { database, config, signal }: SupervisorContext): WatchedRun {
+  const stopping = new AbortController();
+  const stop = (reason: string) => stopping.abort(reason);
   const onAbort = () => stop((signal.reason as Error).message);
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
-  // The run renews it too. This covers a run that is too busy to reach its timers.
+  // The run renews it too. This covers a run that waits, or is too busy to reach its timers.
   const lease = keepLease(database, id, config.leaseSeconds, () => stop(leaseExpired), stop);
   return {
-    get reason() {
-      return reason;
+    signal: stopping.signal,
+    stop,
+    [Symbol.dispose]: () => {
+      signal.removeEventListener("abort", onAbort);
+      lease[Symbol.dispose]();
     },
+  };
+}
+
+/** Ends a process when its run must stop, or at its time limit: SIGTERM first, then SIGKILL. */
+function limitProcess(child: RunProcess, { plan }: PlannedJob, { signal, stop }: WatchedRun): Disposable {
+  let killTimer: Timer | undefined;
+  const end = () => {
+    child.kill("SIGTERM");
+    killTimer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  };
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
+  const limit = `it exceeded its time limit of ${plan.limitSeconds} s`;
+  const limitTimer = setTimeout(stop, plan.limitSeconds * 1000, limit);
+  return {
     [Symbol.dispose]: () => {
       clearTimeout(limitTimer);
       clearTimeout(killTimer);
-      signal.removeEventListener("abort", onAbort);
-      lease[Symbol.dispose]();
+      signal.removeEventListener("abort", end);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { createFetch } from "../base/outgoing.ts";
+import { Slots } from "../base/slots.ts";
 import { removeOrphanedFolders } from "../base/temporary-folder.ts";
 import { withTimeout } from "../base/time.ts";
 import type { Config } from "../config/index.ts";
@@ -118,12 +119,14 @@ function startJobs(
   signal: AbortSignal,
 ): ServiceScheduler & Part {
   const monitors = new Monitors(log, listSecrets(config), createFetch(config));
-  const runs = new ManualRuns(log);
+  const slots = new Slots(config.maxRuns);
+  const runs = new ManualRuns(log, slots);
   const context = { database: scheduling, log, monitors, config, signal };
   const isOn = config.scheduler === "on";
   // Also cleans up after lost runs, even if there are no jobs.
   const scheduler = startScheduler(isOn ? jobs : [], {
     ...context,
+    slots,
     removeLeftovers: async () => {
       await removeOrphanedFolders();
       await removeUnfinishedGenerations(writer, personalizationImportName);

@@ -491,6 +491,36 @@ describe("a scheduled time during a manual run", () => {
 const thisYear = new Date().getUTCFullYear();
 const newYear = (year: number) => `${year}-01-01T00:00:00.000Z`;
 
+const many = Array.from({ length: 50 }, (_, index) => `brand-${index}`);
+
+concurrent(
+  "fifty brands on one schedule all succeed at each of its times, on two replicas and a server for a hundred clients",
+  async () => {
+    const settings = async (folder: string) => {
+      const source = await writeFeed(folder, "feed");
+      const tables = many.map(
+        (each) => `
+          [[jobs.personalization-import]]
+          brand = "${each}"
+          source = "${source}"
+          settle_seconds = 0
+          schedule = "*/30 * * * * *"`,
+      );
+      return tables.join("\n");
+    };
+    const job = "personalization-import";
+    const scheduledAt = new Date().toISOString();
+    const past = many.map((each) => ({ job, brand: each, scheduledAt }));
+    await using world = await createWorld("postgres", settings, past);
+    await Promise.all([world.start(), world.start()]);
+    const runs = await ended(world, 2 * many.length);
+    expect(runs.filter(({ outcome }) => outcome !== "succeeded")).toEqual([]);
+    for (const each of many) expectInTurn(runs.filter((run) => run.brand === each));
+    expect(new Set(runs.map((run) => run.brand)).size).toBe(many.length);
+  },
+  longMs,
+);
+
 describe("missed times", () => {
   concurrent(
     "while the store is lost are made up for as configured, and the schedule goes on",

@@ -1,0 +1,38 @@
+/** A number of places for work that goes on at the same time. Who comes first is served first. */
+export class Slots {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Waits for a free place, which its disposal frees again. @returns undefined if the signal aborts first */
+  async take(signal: AbortSignal): Promise<Disposable | undefined> {
+    if (signal.aborted) return undefined;
+    if (this.#free > 0) this.#free--;
+    else if (!(await this.#wait(signal))) return undefined;
+    return { [Symbol.dispose]: () => this.#release() };
+  }
+
+  #wait(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (isTaken: boolean) => {
+        this.#waiting.delete(take);
+        signal.removeEventListener("abort", giveUp);
+        resolve(isTaken);
+      };
+      const take = () => end(true);
+      const giveUp = () => end(false);
+      this.#waiting.add(take);
+      signal.addEventListener("abort", giveUp);
+    });
+  }
+
+  /** Passes the place on, if somebody waits for it. */
+  #release(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free++;
+    else next();
+  }
+}
