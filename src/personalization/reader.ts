@@ -1,4 +1,3 @@
-import { ServiceError } from "../base/errors.ts";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Personalization } from "../contract/personalization.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -10,13 +9,15 @@ import { maxSkuLength } from "./lists.ts";
 import {
   type FoundPersonalization,
   type Group,
-  maxBytesOf,
+  largeBatch,
+  maxBatchBytes,
   type PreparedStyle,
   readGroupNumbers,
   readStyleNumbers,
   render,
   renderBatch,
   renderEmpty,
+  rowBytesOf,
   type SkuParts,
   toGroup,
   toStyle,
@@ -48,8 +49,6 @@ const maxAttempts = 3;
 const maxFragmentBytes = 32 * 2 ** 20;
 /** For the parts of their forms. */
 const maxFormBytes = 32 * 2 ** 20;
-/** Of a response with several SKUs. Each has its own copy of the choices, and each URL its own body. */
-const maxBatchBytes = 16 * 2 ** 20;
 
 /**
  * Reads the personalization of SKUs: the brand's own, or else that of the first other brand that has
@@ -204,15 +203,13 @@ async function findAll(
     const finding = lines && findParts(snapshot, database, sku, lines);
     // Each wait would cost as much as rendering.
     const ofSku = finding instanceof Promise ? await finding : finding;
-    if (ofSku !== undefined) bytes += maxBytesOf(ofSku);
+    if (ofSku !== undefined) bytes += rowBytesOf(ofSku);
+    // Before the others are loaded.
     if (bytes > maxBatchBytes) throw largeBatch();
     parts.push(ofSku);
   }
   return renderBatch(skus, parts);
 }
-
-const largeBatch = () =>
-  new ServiceError("bad_request", "The personalization of these SKUs is larger than 16 MB. Request fewer at once.");
 
 /** Loads the fragments of all SKUs together, so that rendering each needs no statement of its own. */
 async function loadFragments({ fragments }: Snapshot, database: Database, found: Iterable<FoundLines>): Promise<void> {

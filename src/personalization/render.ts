@@ -1,3 +1,4 @@
+import { ServiceError } from "../base/errors.ts";
 import { hashTag } from "../base/hash.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { LineCursor } from "./packed-lines.ts";
@@ -135,6 +136,12 @@ const batchStart = encode('{"personalizations":[');
 const skuStart = encode('{"sku":');
 const noLists = emptyBody.subarray(1);
 
+/** Each SKU has its own copy of the choices, and each URL its own body. */
+export const maxBatchBytes = 16 * 2 ** 20;
+
+export const largeBatch = () =>
+  new ServiceError("bad_request", "The personalization of these SKUs is larger than 16 MB. Request fewer at once.");
+
 /** A batch is written here first, unless it is large: new memory costs more than writing to it. */
 let batchScratch = new Uint8Array();
 const maxBatchScratchBytes = 2 ** 19;
@@ -142,19 +149,18 @@ const maxBatchScratchBytes = 2 ** 19;
 /**
  * Several SKUs as one response.
  * @param found their personalization, in the same order; undefined for unknown SKUs
+ * @throws ServiceError `bad_request` if it is larger than 16 MB
  */
 export function renderBatch(skus: readonly string[], found: readonly (SkuParts | undefined)[]): FoundPersonalization {
-  const names = skus.map((sku) => encode(JSON.stringify(sku)));
-  let maxBytes = batchStart.length + bodyEnd.length;
-  for (const name of names) maxBytes += skuStart.length + name.length + 2 + noLists.length;
-  for (const parts of found) if (parts !== undefined) maxBytes += maxBytesOf(parts);
   if (batchScratch.length === 0) batchScratch = new Uint8Array(maxBatchScratchBytes);
-  const json = maxBytes > batchScratch.length ? new Uint8Array(maxBytes) : batchScratch;
+  let json = batchScratch;
   const fingerprints = new Set<number>();
   const add = (fingerprint: number) => void fingerprints.add(fingerprint);
   let end = append(json, 0, batchStart);
   for (const [index, parts] of found.entries()) {
-    const name = names[index] as Uint8Array;
+    const name = encode(JSON.stringify(skus[index]));
+    const nextBytes = skuStart.length + name.length + 2 + (parts === undefined ? noLists.length : maxBytesOf(parts));
+    json = withRoom(json, end, nextBytes + bodyEnd.length);
     if (index > 0) json[end++] = comma;
     end = append(json, append(json, end, skuStart), name);
     json[end++] = comma;
@@ -165,10 +171,19 @@ export function renderBatch(skus: readonly string[], found: readonly (SkuParts |
       end = write(json, end, parts, name).end;
       addFingerprints(parts, add);
     }
+    if (end > maxBatchBytes) throw largeBatch();
   }
   const body = json.slice(0, append(json, end, bodyEnd));
   const isEmpty = found.every((parts) => parts === undefined);
   return { body, tag: hashTag(body), isEmpty, fingerprints: [...fingerprints] };
+}
+
+/** The bytes, or a larger copy of those that are written, so that more have room. */
+function withRoom(bytes: Uint8Array<ArrayBuffer>, end: number, more: number): Uint8Array<ArrayBuffer> {
+  if (bytes.length - end >= more) return bytes;
+  const larger = new Uint8Array(Math.max(bytes.length * 2, end + more));
+  larger.set(bytes.subarray(0, end));
+  return larger;
 }
 
 /** A response is written here first, unless it is large. */
@@ -190,12 +205,16 @@ const bodyEnd = encode("]}");
 const lineBytes = '{"sku_id":"",'.length + statusStart.length + 16;
 const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
 
+/** Bytes of the styles and choices of a SKU in JSON. */
+export const rowBytesOf = ({ styles, groups }: SkuParts) => bytesOf(styles) + bytesOf(groups);
+
 /**
  * Bytes of the three lists in JSON, with up to six for each unit of the SKU and each packed byte, such as
  * a control character.
  */
-export function maxBytesOf({ sku, lines, styles, groups }: SkuParts): number {
-  let bytes = fixedBytes + lines.length * 6 + bytesOf(styles) + bytesOf(groups);
+function maxBytesOf(parts: SkuParts): number {
+  const { sku, lines, styles } = parts;
+  let bytes = fixedBytes + lines.length * 6 + rowBytesOf(parts);
   for (const { line } of styles) bytes += line.length + sku.length * 6 + lineBytes;
   return bytes;
 }
