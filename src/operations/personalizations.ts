@@ -64,7 +64,10 @@ export const personalizations: Operation = {
  */
 function parseSkus(target: string): string[] {
   const parts = target.slice(target.indexOf("?") + 1).split("&");
-  const values = parts.filter((part) => /^sku(=|$)/.test(part)).map((part) => decode(part.slice("sku=".length)));
+  const values = parts.flatMap((part) => {
+    const [name = ""] = part.split("=", 1);
+    return isSku(name) ? [decode(part.slice(name.length + 1))] : [];
+  });
   if (values.length === 0) throw new ServiceError("invalid_id", "expected String to be a id");
   if (target.length > maxUrlBytes) {
     throw new ServiceError("bad_request", `The URL has ${target.length} bytes. Use at most ${maxUrlBytes}.`);
@@ -75,6 +78,16 @@ function parseSkus(target: string): string[] {
     throw new ServiceError("bad_request", `The query has ${skus.length} SKUs. Use at most ${maxSkusPerRequest}.`);
   }
   return skus;
+}
+
+/** Whether the name of a parameter is `sku`, also if it is percent-encoded. */
+function isSku(name: string): boolean {
+  if (!name.includes("%")) return name === "sku";
+  try {
+    return decodeURIComponent(name) === "sku";
+  } catch {
+    return false;
+  }
 }
 
 /** As HTML forms encode a query, in which a plus is a space. */

@@ -118,6 +118,7 @@ for (const engine of engines) {
       ["duplicates once", "?sku=MUG&sku=NOPE&sku=MUG&sku=%4d%55G", ["MUG", "NOPE"]],
       ["a plus as a space, and other parameters ignored", "?x=%zz&sku=a+b&skus=1&sku=MUG&", ["a b", "MUG"]],
       ["names that no SKU can have", `?sku=MUG%00&sku=${"x".repeat(300)}&sku=[%22MUG%22]`, undefined],
+      ["encoded names of the parameter", "?%73ku=MUG&s%6Bu=NOPE&%zz=1&sku%=1", ["MUG", "NOPE"]],
       ["fifty", `?${Array.from({ length: 50 }, (_, index) => `sku=S${index}`).join("&")}`, undefined],
     ])("returns those of each: %s", async (_, query, skus) => {
       const asked = skus ?? [...new URLSearchParams(query)].map(([, sku]) => sku);
