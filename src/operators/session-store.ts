@@ -35,3 +35,10 @@ export async function findSession({ read, engine }: Queryable, id: string): Prom
 export async function removeSession(database: Database, id: string): Promise<void> {
   await database.inTransaction(({ sql }) => sql`DELETE FROM operator_session WHERE id = ${id}`);
 }
+
+/** Removes the sessions of all but these operators. */
+export async function removeOtherSessions(database: Database, operators: readonly string[]): Promise<void> {
+  // The name of no operator, because SQL has no empty lists.
+  const kept = ["", ...operators];
+  await database.inTransaction(({ sql }) => sql`DELETE FROM operator_session WHERE operator NOT IN ${sql(kept)}`);
+}

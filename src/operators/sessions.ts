@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { sha256 } from "../base/hash.ts";
 import type { Database } from "../database/database.ts";
 import type { Viewer } from "../http/page.ts";
-import { findSession, removeSession, saveSession } from "./session-store.ts";
+import { findSession, removeOtherSessions, removeSession, saveSession } from "./session-store.ts";
 import type { OperatorToken } from "./tokens.ts";
 
 const lifetimeS = 12 * 3600;
@@ -21,7 +21,7 @@ export class Sessions {
   readonly #store: SessionStore;
   readonly #tokens: readonly OperatorToken[];
 
-  /** @param tokens those that are valid; a session ends with its token */
+  /** @param tokens those that are valid; a session ends with its token, and does not come back with it */
   constructor(store: SessionStore, tokens: readonly OperatorToken[]) {
     this.#store = store;
     this.#tokens = tokens;
@@ -35,9 +35,22 @@ export class Sessions {
 
   async #find(id: string): Promise<Viewer | undefined> {
     const session = await findSession(this.#store.reader, keyOf(id));
-    const token = this.#tokens.find(({ name }) => name === session?.operator);
-    if (session === undefined || token === undefined || session.proof !== proofOf(id, token)) return undefined;
+    if (session === undefined) return undefined;
+    const token = this.#tokens.find(({ name }) => name === session.operator);
+    if (token === undefined || session.proof !== proofOf(id, token)) {
+      // Not awaited, because an import may hold the store. Without it, the next start removes the session.
+      void removeSession(this.#store.writer, keyOf(id)).catch(() => {});
+      return undefined;
+    }
     return { operator: token.name, role: token.role, formToken: formTokenOf(id) };
+  }
+
+  /** Ends the sessions of the operators whose tokens were withdrawn. */
+  async endWithdrawn(): Promise<void> {
+    await removeOtherSessions(
+      this.#store.writer,
+      this.#tokens.map(({ name }) => name),
+    );
   }
 
   /**

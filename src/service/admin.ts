@@ -60,13 +60,17 @@ export function createAdmin(context: ServiceContext, publicUrl: string, readines
   const onWrong = (network: string) => {
     if (lines.take("").isAllowed) log.warn({ network }, "wrong token for the admin listener");
   };
+  const sessions = new Sessions({ reader: database, writer }, tokens);
+  void sessions
+    .endWithdrawn()
+    .catch((error) => log.warn({ err: error }, "cannot end the sessions of withdrawn tokens"));
   const routes = adminRoutes({
     console: createConsole(context, publicUrl, actions),
     readiness,
     metrics,
     access: {
       tokens: new TokenCheck(tokens, onWrong),
-      sessions: new Sessions({ reader: database, writer }, tokens),
+      sessions,
       everybody: isDemo(config) ? demoViewer() : anonymous,
       boundTo: config.adminHost,
       hosts: config.adminHosts,

@@ -261,8 +261,17 @@ keep_days = 30
     expect((await there(vic).get("/")).status).toBe(401);
     expect((await there(again).get("/")).status).toBe(200);
     expect((await there(again).post("/actions/pause", job)).status).toBe(403);
-    expect((await vic.get("/")).status).toBe(200);
+    await until("the session has ended everywhere", async () => (await vic.get("/")).status === 401);
     expect(await pauses()).toEqual([]);
+  });
+
+  test("lose their sessions for good when their token is withdrawn, though nobody used them meanwhile", async () => {
+    const vic = await signedIn(tokens.vic);
+    const PDS_CONFIG = join(home, "without.toml");
+    await writeFile(PDS_CONFIG, settings(tokenLines("ann", "operate", tokens.ann)));
+    await using without = await serve({ ...environment, PDS_CONFIG, SCHEDULER: "off" });
+    expect((await fetch(`${without.adminUrl}/sign-in`)).status).toBe(200);
+    await until("the session has ended", async () => (await vic.get("/")).status === 401);
   });
 
   test("cannot guess tokens, and guesses of others do not end their sessions", async () => {
