@@ -18,6 +18,34 @@ export interface ListenOptions {
   readonly idleSeconds: number;
 }
 
+type Address = Pick<ListenOptions, "host" | "port">;
+
+/** @throws ServiceError `unavailable` when the address cannot be bound */
+function bind(
+  { host, port }: Address,
+  serve: (address: { hostname: string; port: number }) => Server<undefined>,
+): Server<undefined> {
+  try {
+    return serve({ hostname: host, port });
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new ServiceError(
+      "unavailable",
+      `cannot listen on ${host} port ${port}: ${reason} Set PORT or ADMIN_PORT to use another port.`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Binds an address for a moment, to find out early whether that can be done. Not for one that is
+ * shared: the connections of that moment would be lost.
+ * @throws ServiceError as {@link listen} does
+ */
+export async function probeAddress(address: Address): Promise<void> {
+  await bind(address, (free) => Bun.serve({ ...free, fetch: () => new Response(null, { status: 503 }) })).stop(true);
+}
+
 /**
  * The runtime matches the routes: a framework's dispatch would cost about a fifth of a request.
  * @throws ServiceError `unavailable` when the address cannot be bound.
@@ -39,11 +67,9 @@ export function listen(
   const handlers = Object.fromEntries(
     Object.entries(routes).map(([template, route]) => [template, serve(template, route)]),
   );
-  let server: Server<undefined>;
-  try {
-    server = Bun.serve({
-      hostname: host,
-      port,
+  const server = bind({ host, port }, (address) =>
+    Bun.serve({
+      ...address,
       reusePort: isShared,
       idleTimeout: idleSeconds,
       routes: handlers,
@@ -51,15 +77,8 @@ export function listen(
       maxRequestBodySize: 64 * 1024,
       development: false,
       fetch: (request, server) => fallback(request as BunRequest<string>, server),
-    });
-  } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new ServiceError(
-      "unavailable",
-      `cannot listen on ${host} port ${port}: ${reason} Set PORT or ADMIN_PORT to use another port.`,
-      { cause },
-    );
-  }
+    }),
+  );
   return {
     url: server.url.href.replace(/\/$/, ""),
     stop: async (graceMs) => {

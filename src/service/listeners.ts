@@ -1,6 +1,7 @@
+import type { Config } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { getMetrics } from "../http/metrics.ts";
-import { type Listener, listen } from "../http/server.ts";
+import { type Listener, listen, probeAddress } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
 import { measureService } from "./metrics.ts";
 import type { Part } from "./parts.ts";
@@ -52,13 +53,24 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   }
 }
 
+const addressesOf = (config: Config) => ({
+  public: { host: config.host, port: config.port },
+  admin: { host: config.adminHost, port: config.adminPort },
+});
+
+/**
+ * Finds out whether the listeners will open, before the first runs, which may take long.
+ * @throws ServiceError `unavailable` when an address cannot be bound
+ */
+export async function probeListeners(config: Config): Promise<void> {
+  if (config.reusePort === "on") return;
+  for (const address of Object.values(addressesOf(config))) await probeAddress(address);
+}
+
 /** Opens listeners and remembers them, so that they can be stopped. */
 function createOpener({ config, requests }: ServiceContext) {
   const listeners: Listener[] = [];
-  const addresses = {
-    public: { host: config.host, port: config.port },
-    admin: { host: config.adminHost, port: config.adminPort },
-  };
+  const addresses = addressesOf(config);
   const listener = (name: "public" | "admin", routes: Routes): string => {
     const isShared = config.reusePort === "on";
     const options = { ...addresses[name], isShared, idleSeconds: config.idleSeconds };

@@ -18,7 +18,7 @@ import type { Platform } from "../platforms/platform.ts";
 import { type Connections, openConnections, watchWrites } from "./connections.ts";
 import type { ServiceContext, ServiceScheduler } from "./context.ts";
 import { listJobs } from "./jobs.ts";
-import { startListeners } from "./listeners.ts";
+import { probeListeners, startListeners } from "./listeners.ts";
 import { type Part, Parts } from "./parts.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
@@ -66,6 +66,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
 }
 
 async function startParts(parts: Parts, config: Config, log: Log, signal: AbortSignal): Promise<Omit<Service, "stop">> {
+  await probeListeners(config);
   const connections = parts.add(await openConnections(config, log));
   // One for everything in this process, so that it shares a token, its points, and what is refused.
   const platform = await createPlatform(config, log, sharedPoints(connections.scheduling));

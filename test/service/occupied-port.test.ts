@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { writeFeed } from "../support/feed.ts";
+import { pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+
+test.each(["PORT", "ADMIN_PORT"])(
+  "an occupied %s is noticed before the first runs, and creates no store",
+  async (setting) => {
+    const folder = await temporaryFolder();
+    const source = await writeFeed(folder, "feed");
+    const [config = ""] = await writeFiles(folder, {
+      "pds.toml": `[jobs.personalization-import]\nsource = "${source}"\nsettle_seconds = 0\n`,
+    });
+    using other = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+    const path = join(folder, "pds.sqlite");
+    const environment = { PDS_CONFIG: config, DATABASE_URL: `sqlite:${path}`, PORT: "0", ADMIN_PORT: "0" };
+    const { code, stderr } = await pds(["serve"], { ...environment, [setting]: `${other.port}` });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^pds: cannot listen on 127.0.0.1 port ${other.port}: .*PORT or ADMIN_PORT`)),
+    ]);
+    expect(existsSync(path)).toBe(false);
+  },
+);
