@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { constants, hostname, setPriority, userInfo } from "node:os";
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
@@ -134,13 +134,14 @@ export function describeOperator(): string {
   return `${userName()}@${hostname()}`;
 }
 
+/** The name in the table of users: the runtime's own answer is the variable `USER`. */
 function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container's user may have no name.
-    return `user ${process.getuid?.()}`;
-  }
+  const { uid, username } = userInfo();
+  if (uid < 0) return username;
+  const users = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8") : "";
+  const [, name] = users.match(new RegExp(`^([^:\\n]+):[^:\\n]*:${uid}:`, "m")) ?? [];
+  // A container's user may have no name, and other systems keep their users elsewhere.
+  return name ?? (username === "unknown" ? `user ${uid}` : username);
 }
 
 /**
