@@ -8,8 +8,10 @@ import { planShape } from "../src/jobs/options.ts";
 import { personalizationShape } from "../src/personalization/options.ts";
 import { presentationShape } from "../src/personalization/presentation/options.ts";
 import { rawRequests } from "../test/support/raw-requests.ts";
+import { describeResponses } from "./response-types.ts";
 
-// Generates parts of the documentation; with --check it only reports whether they are up to date.
+// Generates parts of the documentation, and the types of Shopify's responses; with --check it only
+// reports whether they are up to date.
 const root = Bun.fileURLToPath(new URL("..", import.meta.url));
 const program = [process.execPath, join(root, "src", "main.ts")];
 
@@ -245,6 +247,7 @@ for (const { file, name, text } of parts) {
   await update(file, `the part "${name}"`, `${before}\n${await text()}\n${written.slice(written.indexOf(end))}`);
 }
 await update("src/reference/examples.json", "it", await describeExamples());
+await update("src/platforms/shopify/responses.ts", "it", await describeResponses(root));
 
 async function update(file: string, part: string, text: string): Promise<void> {
   if ((await Bun.file(join(root, file)).text()) === text) return;

@@ -31,7 +31,7 @@ const tasks = {
   platform: { development: true, args: ["packages/platform-stand-in/src/main.ts"] },
   check: { development: true, args: ["scripts/check.ts"] },
   "document pictures": { development: true, args: ["scripts/pictures.ts"] },
-  document: { args: ["scripts/document.ts"] },
+  document: { development: true, args: ["scripts/document.ts"] },
   release: { args: ["scripts/release.ts"] },
   "release packages": { development: true, args: ["scripts/publish.ts"] },
   "build licenses": { args: ["scripts/licenses.ts"] },

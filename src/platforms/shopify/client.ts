@@ -8,6 +8,7 @@ import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { type ReportedCost, readCost } from "./reported-cost.ts";
+import type { Responses } from "./responses.ts";
 import { describeFailure, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
 import { createPointsTaker } from "./shared-points.ts";
 import { Throttle, type ThrottleStatus } from "./throttle.ts";
@@ -33,7 +34,11 @@ export interface SentRequest {
  * failures.
  * @throws ShopifyError
  */
-export type SendRequest = <Data>(operation: OperationName, variables: object, options: RequestOptions) => Promise<Data>;
+export type SendRequest = <Name extends OperationName>(
+  operation: Name,
+  variables: object,
+  options: RequestOptions,
+) => Promise<Responses[Name]>;
 
 export interface ClientOptions {
   /** Address of the GraphQL endpoint. */
@@ -79,7 +84,7 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
   const documents = options.documents ?? new Documents(options.log);
   const breaker = new CircuitBreaker();
   const send = createSender({ ...options, documents });
-  return async <Data>(operation: OperationName, variables: object, requestOptions: RequestOptions) => {
+  return async <Name extends OperationName>(operation: Name, variables: object, requestOptions: RequestOptions) => {
     const startedMs = performance.now();
     let isTokenRenewed = false;
     let decides = false;
@@ -88,7 +93,7 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
       const outcome = await send(operation, variables, requestOptions);
       if ("data" in outcome) {
         breaker.succeed(operation);
-        return outcome.data as Data;
+        return outcome.data as Responses[Name];
       }
       const { failure, errors } = outcome;
       if (errors !== undefined && documents.leaveOut(errors, outcome.sent)) continue;

@@ -1,7 +1,7 @@
 import type { DeletedProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
 import { toTimestamp } from "./list-products.ts";
-import type { NodePage } from "./queries.ts";
+import type { Responses } from "./responses.ts";
 import { ShopifyError } from "./retry.ts";
 
 const pageSize = 250;
@@ -24,28 +24,30 @@ export async function* listDeletions(
 }
 
 async function* listDeletionEvents(request: SendRequest, sinceMs: number, options: RequestOptions) {
-  type Response = { deletionEvents: NodePage<{ occurredAt: string; subjectId: string }> };
   const query = `occurred_at:>='${toTimestamp(sinceMs)}'`;
   for (let after: string | null = null; ; ) {
-    const { deletionEvents }: Response = await request("DeletionsSince", { query, first: pageSize, after }, options);
+    const { deletionEvents }: Responses["DeletionsSince"] = await request(
+      "DeletionsSince",
+      { query, first: pageSize, after },
+      options,
+    );
     yield deletionEvents.nodes.flatMap(({ subjectId, occurredAt }) => toDeleted(subjectId, occurredAt));
     if (!deletionEvents.pageInfo.hasNextPage) return;
     after = deletionEvents.pageInfo.endCursor;
   }
 }
 
-interface Event {
-  readonly action: string;
-  readonly createdAt: string;
-  /** Null or absent for some kinds of events. */
-  readonly subjectId?: string | null;
-}
-
 async function* listEvents(request: SendRequest, sinceMs: number, options: RequestOptions) {
-  type Response = { events: NodePage<Event> };
   const query = `subject_type:PRODUCT action:destroy created_at:>='${toTimestamp(sinceMs)}'`;
   for (let after: string | null = null; ; ) {
-    const { events }: Response = await request("DestructionsSince", { query, first: pageSize, after }, options);
+    const { events }: Responses["DestructionsSince"] = await request(
+      "DestructionsSince",
+      { query, first: pageSize, after },
+      options,
+    );
+    if (events === null) {
+      throw new ShopifyError("DestructionsSince", { kind: "network", message: "the response has no events" });
+    }
     // Shopify ignores a search term that it does not know.
     const destructions = events.nodes.filter(({ action }) => action === "destroy");
     yield destructions.flatMap(({ subjectId, createdAt }) => toDeleted(subjectId, createdAt));
@@ -56,6 +58,7 @@ async function* listEvents(request: SendRequest, sinceMs: number, options: Reque
 
 const productGid = /^gid:\/\/shopify\/Product\/(\d+)$/;
 
+/** @param subjectId null or absent for some kinds of events */
 function toDeleted(subjectId: string | null | undefined, deletedAt: string): DeletedProduct[] {
   const [, id] = productGid.exec(subjectId ?? "") ?? [];
   return id === undefined ? [] : [{ id: BigInt(id), deletedAt }];

@@ -1,11 +1,7 @@
 import type { ListedProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
-import type { NodePage } from "./queries.ts";
+import type { Responses } from "./responses.ts";
 import { ShopifyError } from "./retry.ts";
-
-interface ListResponse {
-  readonly products: NodePage<{ readonly legacyResourceId: string; readonly updatedAt: string }>;
-}
 
 const pageSize = 250;
 /** Shopify ends a list after 25,000 objects; a new list continues where the last one ended. */
@@ -23,7 +19,7 @@ export async function* listProducts(
     let after: string | null = null;
     for (let page = 0; page < maxPages; page++) {
       const query: string | null = from === undefined ? null : `updated_at:>='${from}'`;
-      const { products }: ListResponse = await request(
+      const { products }: Responses["ProductsUpdatedSince"] = await request(
         "ProductsUpdatedSince",
         { query, first: pageSize, after },
         options,
@@ -51,12 +47,11 @@ export async function findProductId(
   handle: string,
   options: RequestOptions,
 ): Promise<bigint | undefined> {
-  type Response = { readonly productByIdentifier: { readonly legacyResourceId: string } | null };
-  const { productByIdentifier } = await request<Response>("ProductByHandle", { handle }, options);
+  const { productByIdentifier } = await request("ProductByHandle", { handle }, options);
   return productByIdentifier === null ? undefined : BigInt(productByIdentifier.legacyResourceId);
 }
 
 export async function countProducts(request: SendRequest, options: RequestOptions): Promise<number> {
-  const { productsCount } = await request<{ productsCount: { count: number } | null }>("ProductsCount", {}, options);
+  const { productsCount } = await request("ProductsCount", {}, options);
   return productsCount?.count ?? 0;
 }

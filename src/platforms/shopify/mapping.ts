@@ -1,8 +1,6 @@
 import type { Image, Metafield, Option, Product, Variant } from "../../contract/product.ts";
 import { addressOf, type Id, parseProductId, toId, toMoney } from "../../contract/product-values.ts";
 import type { PlatformProduct, UnnamedImage, UnusableProduct } from "../platform.ts";
-import type { DocumentSet } from "./documents.ts";
-import { localTimeFormatter } from "./local-time.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -10,7 +8,9 @@ import type {
   ShopifyMedia,
   ShopifyMetafield,
   ShopifyOption,
-} from "./queries.ts";
+} from "./complete-product.ts";
+import type { DocumentSet } from "./documents.ts";
+import { localTimeFormatter } from "./local-time.ts";
 
 type ToLocal = (utc: string) => string;
 
@@ -191,7 +191,7 @@ function toImages(product: CompleteProduct, productId: Id, toLocal: ToLocal, unn
   return images;
 }
 
-type ImageMedium = Required<ShopifyMedia> & { readonly image: { readonly url: string } };
+type ImageMedium = ShopifyMedia & { readonly image: NonNullable<ShopifyMedia["image"]> };
 
 /** Videos and models have no timestamps; a medium without its image is not processed yet. */
 const isImage = (medium: ShopifyMedia): medium is ImageMedium =>

@@ -1,19 +1,9 @@
 import type { CatalogPage, PlatformProduct, UnusableProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
-import type { NodePage, ShopifyShop } from "./queries.ts";
-import { type FirstPage, findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
+import { findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
+import type { Responses } from "./responses.ts";
 import { isTooLarge, type RequestFailure, ShopifyError } from "./retry.ts";
-
-interface PageResponse {
-  readonly shop: ShopifyShop;
-  readonly products: NodePage<FirstPage>;
-}
-
-interface IdsResponse {
-  readonly shop: Pick<ShopifyShop, "id">;
-  readonly products: NodePage<Pick<FirstPage, "legacyResourceId">>;
-}
 
 /** The most products per request. 50 cost seven times as much as one. */
 const maxPageSize = 50;
@@ -58,7 +48,7 @@ export async function* readPages(
 }
 
 interface PageRead {
-  readonly products: NodePage<Pick<FirstPage, "legacyResourceId">>;
+  readonly products: Responses["ProductIdsPage"]["products"];
   readonly page: Omit<CatalogPage, "lastId">;
 }
 
@@ -68,13 +58,13 @@ async function readPage(request: SendRequest, variables: object, options: Reques
     sent = request;
   };
   const sizes = { ...variables, ...firstSizes };
-  const response = await request<PageResponse>("ProductsPage", sizes, { ...options, onResponse });
+  const response = await request("ProductsPage", sizes, { ...options, onResponse });
   return { products: response.products, page: toCatalogPage(response, sent) };
 }
 
 /** One of the products cannot be read, and it is not known which: they are read one by one. */
 async function readIds(request: SendRequest, variables: object, options: RequestOptions): Promise<PageRead> {
-  const { shop, products } = await request<IdsResponse>("ProductIdsPage", variables, options);
+  const { shop, products } = await request("ProductIdsPage", variables, options);
   const unread = products.nodes.map(({ legacyResourceId }) => BigInt(legacyResourceId));
   return { products, page: { shopId: shop.id, readAtMs: 0, products: [], unread } };
 }
@@ -85,7 +75,7 @@ const startAfter = (id: bigint | undefined): { query: string | null; after: stri
   after: null,
 });
 
-function toCatalogPage({ shop, products }: PageResponse, sent: SentRequest | undefined): PageRead["page"] {
+function toCatalogPage({ shop, products }: Responses["ProductsPage"], sent: SentRequest | undefined): PageRead["page"] {
   const startedAtMs = sent?.sentAtMs ?? 0;
   const units = unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs);
   const converted: (PlatformProduct | UnusableProduct)[] = [];

@@ -1,18 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChangingProductError, lagMs, type ProductReading, UnusableProductError } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
+import type { CompleteProduct, CompleteVariant, FirstPage, PagedVariant } from "./complete-product.ts";
 import { convert, unitsOf } from "./mapping.ts";
-import type {
-  CompleteProduct,
-  CompleteVariant,
-  NodePage,
-  ShopifyImage,
-  ShopifyMedia,
-  ShopifyMetafield,
-  ShopifyProductCore,
-  ShopifyShop,
-  ShopifyVariant,
-} from "./queries.ts";
+import type { Responses } from "./responses.ts";
 import { isTooLarge, ShopifyError } from "./retry.ts";
 
 /** Two changes within a second have the same `updatedAt`. */
@@ -24,21 +15,10 @@ const sameDateMs = 2000;
  */
 export const settleMs = sameDateMs + lagMs;
 
-/** As the schema promises it; a proxy may answer otherwise. */
-interface FirstPages {
-  readonly shop?: ShopifyShop | null;
-  readonly product?: FirstPage | null;
+interface NodePage<Node> {
+  readonly nodes: readonly Node[];
+  readonly pageInfo: FirstPage["variants"]["pageInfo"];
 }
-
-/** A product with the first page of each of its lists. */
-export type FirstPage = ShopifyProductCore & {
-  readonly images: NodePage<ShopifyImage>;
-  readonly media?: NodePage<ShopifyMedia>;
-  readonly metafields?: NodePage<ShopifyMetafield>;
-  readonly variants: NodePage<PagedVariant>;
-};
-
-type PagedVariant = ShopifyVariant & { readonly metafields?: NodePage<ShopifyMetafield> };
 
 /** The page of an optional list that was not read. */
 const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
@@ -103,7 +83,7 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
     const onResponse = (response: SentRequest) => {
       sent = [response];
     };
-    const response = await request<FirstPages>("ProductById", { id: gid, ...sizes }, { ...options, onResponse });
+    const response = await request("ProductById", { id: gid, ...sizes }, { ...options, onResponse });
     const { shop, product } = checkAnswer(response, gid);
     const lacking = product === null ? undefined : findLackingList(product);
     if (lacking !== undefined) throw new UnusableProductError(`was sent without its ${lacking}`);
@@ -137,8 +117,8 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   return { ...reading(), found: { ...found, isSettled } };
 }
 
-/** Only an explicit null means that there is no such product. */
-function checkAnswer({ shop, product }: FirstPages, gid: string) {
+/** Only an explicit null means that there is no such product. A proxy may break the schema. */
+function checkAnswer({ shop, product }: Partial<Responses["ProductById"]>, gid: string) {
   const isAnswer = shop != null && product !== undefined && (product === null || product.id === gid);
   if (isAnswer) return { shop, product };
   throw new ShopifyError("ProductById", { kind: "network", message: "the response is about another product, or none" });
@@ -179,22 +159,27 @@ async function completeProduct(
   options: RequestOptions,
 ): Promise<CompleteProduct> {
   const { updatedAt } = product;
-  const readList = <Node>(operation: ProductPageOperation, field: string, page: NodePage<Node>, variables: object) =>
-    readRemaining(field, page, async (after) => {
-      type Response = { product: ({ updatedAt: string } & Record<string, NodePage<Node>>) | null };
-      const { product: next } = await request<Response>(operation, { id, after, ...variables }, options);
-      if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead([updatedAt, next?.updatedAt]);
-      return next[field] as NodePage<Node>;
-    });
+  const checkState = <Product extends { readonly updatedAt: string }>(next: Product | null): Product => {
+    if (next?.updatedAt !== updatedAt) throw new ChangedWhileRead([updatedAt, next?.updatedAt]);
+    return next;
+  };
 
-  const images = await readList("ProductImagesPage", "images", product.images, { first: nextSizes.images });
-  const media = await readList("ProductMediaPage", "media", product.media ?? noPage, { first: nextSizes.images });
-  const metafields = await readList("ProductMetafieldsPage", "metafields", product.metafields ?? noPage, {
-    first: nextSizes.metafields,
+  const images = await readRemaining("images", product.images, async (after) => {
+    const next = await request("ProductImagesPage", { id, after, first: nextSizes.images }, options);
+    return checkState(next.product).images;
   });
-  const variants = await readList("ProductVariantsPage", "variants", product.variants, {
-    first: nextSizes.variants,
-    variantMetafields: nextSizes.variantMetafields,
+  const media = await readRemaining("media", product.media ?? noPage, async (after) => {
+    const next = await request("ProductMediaPage", { id, after, first: nextSizes.images }, options);
+    return checkState(next.product).media;
+  });
+  const metafields = await readRemaining("metafields", product.metafields ?? noPage, async (after) => {
+    const next = await request("ProductMetafieldsPage", { id, after, first: nextSizes.metafields }, options);
+    return checkState(next.product).metafields;
+  });
+  const variants = await readRemaining("variants", product.variants, async (after) => {
+    const { variants: first, variantMetafields } = nextSizes;
+    const next = await request("ProductVariantsPage", { id, after, first, variantMetafields }, options);
+    return checkState(next.product).variants;
   });
   return {
     ...product,
@@ -205,23 +190,17 @@ async function completeProduct(
   };
 }
 
-type ProductPageOperation = "ProductImagesPage" | "ProductMediaPage" | "ProductMetafieldsPage" | "ProductVariantsPage";
-
 async function completeVariants(
   request: SendRequest,
-  { id: productId, updatedAt }: ShopifyProductCore,
+  { id: productId, updatedAt }: FirstPage,
   variants: readonly PagedVariant[],
   options: RequestOptions,
 ): Promise<CompleteVariant[]> {
-  type Response = {
-    product: { updatedAt: string } | null;
-    productVariant: { metafields: NodePage<ShopifyMetafield> } | null;
-  };
   const complete: CompleteVariant[] = [];
   for (const variant of variants) {
     const metafields = await readRemaining("metafields of a variant", variant.metafields ?? noPage, async (after) => {
       const variables = { id: variant.id, productId, first: nextSizes.metafields, after };
-      const { product, productVariant } = await request<Response>("VariantMetafieldsPage", variables, options);
+      const { product, productVariant } = await request("VariantMetafieldsPage", variables, options);
       if (product?.updatedAt !== updatedAt || productVariant === null) {
         throw new ChangedWhileRead([updatedAt, product?.updatedAt]);
       }
@@ -235,7 +214,7 @@ async function completeVariants(
 async function readRemaining<Node>(
   name: string,
   first: NodePage<Node>,
-  next: (after: string | null) => Promise<NodePage<Node> | null>,
+  next: (after: string | null) => Promise<NodePage<Node> | null | undefined>,
 ): Promise<Node[]> {
   const nodes = [...first.nodes];
   for (let { pageInfo } = first; pageInfo.hasNextPage; ) {

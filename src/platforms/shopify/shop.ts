@@ -1,12 +1,11 @@
 import type { Shop } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
-import type { ShopifyShop } from "./queries.ts";
 
 export async function readShop(request: SendRequest, options: RequestOptions): Promise<Shop> {
   let readAtMs = 0;
   const onResponse = ({ sentAtMs }: SentRequest) => {
     readAtMs = sentAtMs;
   };
-  const { shop } = await request<{ shop: ShopifyShop }>("Shop", {}, { ...options, onResponse });
+  const { shop } = await request("Shop", {}, { ...options, onResponse });
   return { id: shop.id, timeZone: shop.ianaTimezone, weightUnit: shop.weightUnit, readAtMs };
 }

@@ -1,20 +1,10 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { Subscription, Subscriptions } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
-import type { NodePage } from "./queries.ts";
+import type { Responses } from "./responses.ts";
 import { webhookPath, webhookTopics } from "./webhooks.ts";
 
-interface WebhookSubscription {
-  readonly id: string;
-  /** Such as `PRODUCTS_UPDATE`. */
-  readonly topic: string;
-  readonly uri: string;
-  readonly includeFields: readonly string[];
-}
-
-interface Payload {
-  readonly userErrors: readonly { readonly message: string }[];
-}
+type WebhookSubscription = Responses["WebhookSubscriptions"]["webhookSubscriptions"]["nodes"][number];
 
 const pageSize = 100;
 /** All that a delivery is read for. Whole products may be larger than the service accepts. */
@@ -58,8 +48,7 @@ async function listAll(request: SendRequest, signal: AbortSignal): Promise<Webho
   const found: WebhookSubscription[] = [];
   let after: string | null = null;
   do {
-    type Response = { readonly webhookSubscriptions: NodePage<WebhookSubscription> };
-    const { webhookSubscriptions }: Response = await request(
+    const { webhookSubscriptions }: Responses["WebhookSubscriptions"] = await request(
       "WebhookSubscriptions",
       { first: pageSize, after },
       optionsOf(signal),
@@ -101,6 +90,6 @@ async function send(
   variables: object,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { payload } = await request<{ payload: Payload | null }>(operation, variables, optionsOf(signal));
+  const { payload } = await request(operation, variables, optionsOf(signal));
   return payload === null ? "no reason given" : payload.userErrors[0]?.message;
 }

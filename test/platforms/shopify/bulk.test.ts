@@ -10,8 +10,9 @@ import { splitLines } from "../../../src/platforms/shopify/bulk/lines.ts";
 import { type BulkFile, runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { BulkPartitions } from "../../../src/platforms/shopify/bulk/partitions.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import type { CompleteProduct } from "../../../src/platforms/shopify/complete-product.ts";
 import { toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
-import { bulkQueries, type CompleteProduct } from "../../../src/platforms/shopify/queries.ts";
+import { bulkQueries } from "../../../src/platforms/shopify/queries.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, startOwn, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
@@ -211,6 +212,13 @@ describe("starting and polling a bulk operation", () => {
     expect(error).toBeInstanceOf(BulkReadError);
     expect(error.message).toBe(`Shopify refused the bulk operation: ${message}`);
     expect(operations).toEqual(["BulkRun"]);
+  });
+
+  test("fails at once when Shopify neither starts it nor says why", async () => {
+    const { request } = scripted({ BulkRun: [{ bulkOperationRunQuery: null }] });
+    const error = await failureOf(run(request, "products", never));
+    expect(error).toBeInstanceOf(BulkReadError);
+    expect(error.message).toBe("Shopify refused the bulk operation: no reason given");
   });
 
   test("polls with increasing delays up to ten seconds", async () => {

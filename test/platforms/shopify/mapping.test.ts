@@ -3,15 +3,15 @@ import fc from "fast-check";
 import { toJson } from "../../../src/base/json.ts";
 import { type Product, productSchema, type Variant } from "../../../src/contract/product.ts";
 import { type Id, maxId, toId } from "../../../src/contract/product-values.ts";
-import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
-import { type ShopUnits, toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
   ShopifyImage,
   ShopifyMedia,
   ShopifyMetafield,
-} from "../../../src/platforms/shopify/queries.ts";
+} from "../../../src/platforms/shopify/complete-product.ts";
+import { localTimeFormatter } from "../../../src/platforms/shopify/local-time.ts";
+import { type ShopUnits, toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
 
 /** The result of Temporal, for comparison. */
 const temporal = (utc: string, timeZone: string) =>
@@ -118,7 +118,7 @@ const toPlatformImage = (number: number | string, changes: Partial<ShopifyImage>
 });
 
 /** The medium of the image with that number; its year of creation is what tests tell it by. */
-const toPlatformMedium = (number: number | string, year: number): ShopifyMedia => ({
+const toPlatformMedium = (number: number | string, year: number) => ({
   createdAt: `${year}-01-05T16:00:00Z`,
   updatedAt: `${year}-07-05T16:00:00Z`,
   image: { url: `https://cdn.example/files/${number}.jpg?v=1700000001` },
@@ -410,7 +410,7 @@ describe("a Shopify variant", () => {
     ["GRAMS", 0.5, "g", 1],
     ["KILOGRAMS", 1.2345, "kg", 1235],
     ["KILOGRAMS", 0, "kg", 0],
-  ])("converts a weight of %s %d to %s and %d grams", (unit, value, name, grams) => {
+  ] as const)("converts a weight of %s %d to %s and %d grams", (unit, value, name, grams) => {
     const variant = mappedVariant(toPlatformItem({ measurement: { weight: { unit, value } } }));
     expect(variant).toMatchObject({ weight: value, weight_unit: name, grams });
   });
@@ -437,7 +437,7 @@ describe("a Shopify variant", () => {
   });
 
   test("with an unknown unit of weight is rejected", () => {
-    const measurement = { weight: { unit: "STONES", value: 1 } };
+    const measurement = { weight: { unit: "STONES" as never, value: 1 } };
     expect(() => mappedVariant(toPlatformItem({ measurement }))).toThrow("unknown unit of weight: STONES");
   });
 
@@ -533,7 +533,7 @@ describe("a Shopify image", () => {
     ["fewer media, and another address", images, [strange, third], [2021, 2026, 2013]],
     ["more media", images.slice(0, 1), [strange, second, first], [2011]],
     ["videos only", images, [video, video, video], [2026, 2026, 2026]],
-    ["media without timestamps", images, [{ image: { url: same.url } }, second], [2026, 2012, 2026]],
+    ["media without timestamps", images, [{ image: { url: same.url } } as ShopifyMedia, second], [2026, 2012, 2026]],
     ["no media", images, [], [2026, 2026, 2026]],
     ["another host", images.slice(0, 1), [{ ...strange, image: { url: "https://b.example/files/1.jpg" } }], [2021]],
     [
@@ -555,7 +555,7 @@ describe("a Shopify image", () => {
       .chain((years) => fc.tuple(fc.constant(years), fc.shuffledSubarray(years, { minLength: years.length })));
     fc.assert(
       fc.property(shuffled, fc.array(fc.nat(), { maxLength: 5 }), ([years, order], videos) => {
-        const media = order.map((year) => toPlatformMedium(year, year));
+        const media: ShopifyMedia[] = order.map((year) => toPlatformMedium(year, year));
         for (const place of videos) media.splice(place % (media.length + 1), 0, video);
         expect(yearsOf({ images: years.map((year) => toPlatformImage(year)), media })).toEqual(years);
       }),

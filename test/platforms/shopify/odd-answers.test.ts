@@ -2,8 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { PlatformError, UnusableProductError } from "../../../src/platforms/platform.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
+import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
 import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
+import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { connect, failureOf, live, readFound } from "../../support/shopify.ts";
 
@@ -124,6 +126,16 @@ describe("an answer that the schema excludes", () => {
     });
     expect(await readShop(connect(server.url.href).request, live())).toMatchObject({ id: "1" });
   });
+});
+
+test("no list of events is a failure, rather than no deletions", async () => {
+  const lacking: SendRequest = async (operation) => {
+    if (operation === "DestructionsSince") return { events: null } as never;
+    throw new ShopifyError(operation, { kind: "graphql", codes: ["undefinedField"], message: "" });
+  };
+  const error = await failureOf(Array.fromAsync(listDeletions(lacking, 0, live())));
+  expect(error).toBeInstanceOf(PlatformError);
+  expect(error.message).toContain("the response has no events");
 });
 
 describe("a cost that cannot be right", () => {

@@ -1,9 +1,9 @@
 import type { Log } from "../../../base/log.ts";
 import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
+import type { CompleteProduct } from "../complete-product.ts";
 import type { DocumentSet, Documents } from "../documents.ts";
 import { convert, type ShopUnits, unitsOf } from "../mapping.ts";
-import type { CompleteProduct } from "../queries.ts";
 import { findRefusedFields } from "../read-page.ts";
 import { settleMs } from "../read-product.ts";
 import { type DownloadOptions, downloadBulkResults } from "./download.ts";

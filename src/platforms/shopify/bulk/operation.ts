@@ -18,24 +18,6 @@ export interface BulkResult extends BulkFile {
   readonly endedAtMs: number;
 }
 
-interface Operation {
-  readonly id: string;
-  readonly status: string;
-  readonly errorCode?: string | null;
-  /** In whole seconds. */
-  readonly completedAt?: string | null;
-  readonly objectCount?: string;
-  readonly fileSize?: string | null;
-  readonly url?: string | null;
-}
-
-interface RunResponse {
-  readonly bulkOperationRunQuery: {
-    readonly bulkOperation: Operation | null;
-    readonly userErrors: readonly { readonly code: string | null; readonly message: string }[];
-  };
-}
-
 /** Shopify accepted the operation and did not complete it. */
 export class BulkFailedError extends BulkReadError {}
 
@@ -66,15 +48,16 @@ export async function runBulkOperation(
   query = bulkQueries[name],
   stuckMs = maxStuckMs,
 ): Promise<BulkResult> {
-  const { id } = await startOperation(request, query, options);
+  const id = await startOperation(request, query, options);
   let progress = "";
   let progressAtMs = performance.now();
   try {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(maxPollMs, pollMs * 1.5)) {
       await sleep(pollMs, undefined, { signal: options.signal });
-      const { bulkOperation } = await request<{ bulkOperation: Operation | null }>("BulkOperation", { id }, options);
+      const { bulkOperation } = await request("BulkOperation", { id }, options);
       const { status = "GONE", errorCode, completedAt, url = null, fileSize, objectCount } = bulkOperation ?? {};
       if (status === "COMPLETED") {
+        // Its time has whole seconds.
         const endedAtMs = completedAt == null ? Number.POSITIVE_INFINITY : Date.parse(completedAt) + 1000;
         return { url, bytes: Number(fileSize ?? 0), objects: Number(objectCount ?? 0), endedAtMs };
       }
@@ -98,14 +81,15 @@ export async function runBulkOperation(
   }
 }
 
-async function startOperation(request: SendRequest, query: string, options: RequestOptions): Promise<Operation> {
+/** @returns its identifier */
+async function startOperation(request: SendRequest, query: string, options: RequestOptions): Promise<string> {
   for (let start = 1; ; start++) {
-    const { bulkOperationRunQuery } = await request<RunResponse>("BulkRun", { query }, options).catch((error) => {
+    const { bulkOperationRunQuery } = await request("BulkRun", { query }, options).catch((error) => {
       if (error instanceof ShopifyError && error.failure.kind === "graphql") throw new BulkReadError(error.message);
       throw error;
     });
-    const { bulkOperation, userErrors } = bulkOperationRunQuery;
-    if (bulkOperation !== null && userErrors.length === 0) return bulkOperation;
+    const { bulkOperation = null, userErrors = [] } = bulkOperationRunQuery ?? {};
+    if (bulkOperation !== null && userErrors.length === 0) return bulkOperation.id;
     const [error] = userErrors;
     if (error?.code !== "OPERATION_IN_PROGRESS" || start === maxStarts) {
       throw new BulkReadError(`Shopify refused the bulk operation: ${error?.message ?? "no reason given"}`);

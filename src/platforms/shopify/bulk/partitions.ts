@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../../../base/temporary-folder.ts";
 import { type Id, toId } from "../../../contract/product-values.ts";
-import type { CompleteProduct } from "../queries.ts";
+import type { CompleteProduct } from "../complete-product.ts";
 import { splitLines } from "./lines.ts";
 import { buildProducts } from "./products.ts";
 

@@ -4,21 +4,34 @@ import type {
   ShopifyImage,
   ShopifyMedia,
   ShopifyMetafield,
-  ShopifyProductCore,
-  ShopifyPublication,
-  ShopifyVariant,
-} from "../queries.ts";
+} from "../complete-product.ts";
+import type { Responses } from "../responses.ts";
 
-type Child = { readonly __typename: string; readonly __parentId?: string };
-type Line = Child &
-  (ShopifyProductCore | ShopifyVariant | ShopifyMetafield | ShopifyImage | ShopifyMedia | ShopifyPublication);
+type Connection = { readonly edges: readonly { readonly node: object }[] };
+/** The nodes of a list: in a bulk result, each is on a line of its own. */
+type NodeOf<List extends Connection | undefined> = NonNullable<List>["edges"][number]["node"];
+
+type Product = NodeOf<Responses["BulkProducts"]["products"]>;
+type Variant = NodeOf<Product["variants"]>;
+type ProductMedia = NodeOf<Responses["BulkMedia"]["products"]>;
+type Core = Omit<Product, "images" | "metafields" | "variants">;
+type Publication = NodeOf<ProductMedia["resourcePublications"]>;
+
+type Child = (
+  | Omit<Variant, "metafields">
+  | NodeOf<Product["metafields"]>
+  | NodeOf<Product["images"]>
+  | NodeOf<ProductMedia["media"]>
+  | Publication
+) & { readonly __parentId: string };
+type Line = (Core & { readonly __parentId?: undefined }) | Child;
 
 interface Lists {
   readonly images: ShopifyImage[];
   readonly media: ShopifyMedia[];
   readonly metafields: ShopifyMetafield[];
-  readonly publications: ShopifyPublication[];
-  readonly variants: (ShopifyVariant & { metafields: ShopifyMetafield[] })[];
+  readonly publications: Publication[];
+  readonly variants: CompleteVariant[];
 }
 
 /** @throws SyntaxError at a line that is not JSON, where the parser alone would stop silently */
@@ -31,18 +44,17 @@ function parseLines(text: string): Line[] {
 /** Builds products from the lines of a bulk result in any order; siblings keep theirs. */
 export function buildProducts(text: Uint8Array): CompleteProduct[] {
   // By id: a product that changes during the operation may be in its result twice.
-  const cores = new Map<string, ShopifyProductCore>();
+  const cores = new Map<string, Core>();
   const lists = new Map<string, Lists>();
   const metafieldsOf = new Map<string, ShopifyMetafield[]>();
   const listsOf = getOrCreate(lists, () => ({ images: [], media: [], metafields: [], publications: [], variants: [] }));
   const variantMetafields = getOrCreate(metafieldsOf, () => []);
 
   for (const line of parseLines(new TextDecoder().decode(text))) {
-    const parent = line.__parentId;
-    if (parent === undefined) cores.set((line as ShopifyProductCore).id, line as ShopifyProductCore);
-    else if (line.__typename === "Metafield" && !parent.startsWith("gid://shopify/Product/")) {
-      variantMetafields(parent).push(line as unknown as ShopifyMetafield);
-    } else addTo(listsOf(parent), line, variantMetafields);
+    if (line.__parentId === undefined) cores.set(line.id, line);
+    else if (line.__typename === "Metafield" && !line.__parentId.startsWith("gid://shopify/Product/")) {
+      variantMetafields(line.__parentId).push(line);
+    } else addTo(listsOf(line.__parentId), line, variantMetafields);
   }
   return Array.from(cores.values(), (core) => {
     const { variants, publications, ...rest } = listsOf(core.id);
@@ -51,24 +63,22 @@ export function buildProducts(text: Uint8Array): CompleteProduct[] {
   });
 }
 
-function addTo(lists: Lists, line: Line, metafieldsOf: (variant: string) => ShopifyMetafield[]): void {
+function addTo(lists: Lists, line: Child, metafieldsOf: (variant: string) => ShopifyMetafield[]): void {
   switch (line.__typename) {
-    case "ProductVariant": {
-      const variant = line as unknown as ShopifyVariant;
-      lists.variants.push({ ...variant, metafields: metafieldsOf(variant.id) } satisfies CompleteVariant);
+    case "ProductVariant":
+      lists.variants.push({ ...line, metafields: metafieldsOf(line.id) });
       break;
-    }
     case "Metafield":
-      lists.metafields.push(line as unknown as ShopifyMetafield);
+      lists.metafields.push(line);
       break;
     case "MediaImage":
-      lists.media.push(line as ShopifyMedia);
+      lists.media.push(line);
       break;
     case "ResourcePublication":
-      lists.publications.push(line as ShopifyPublication);
+      lists.publications.push(line);
       break;
     case "Image":
-      lists.images.push(line as unknown as ShopifyImage);
+      lists.images.push(line);
       break;
   }
 }
