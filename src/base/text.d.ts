@@ -1,15 +1,5 @@
 /** Files imported `with { type: "text" }`. */
-declare module "*/refresh.js" {
-  const text: string;
-  export default text;
-}
-
-declare module "*/local-time.js" {
-  const text: string;
-  export default text;
-}
-
-declare module "*/script.js" {
+declare module "*.js" {
   const text: string;
   export default text;
 }

@@ -1,4 +1,6 @@
 /** @jsxImportSource hono/jsx */
+
+import idiomorph from "idiomorph/dist/idiomorph.min.js" with { type: "text" };
 import { htmlPage, type RenderPage, staticFile } from "../http/page.ts";
 import type { ConsoleContext, PageContext, PageDefinition } from "./context.ts";
 import { csvPage } from "./csv.ts";
@@ -31,6 +33,8 @@ export function consolePages(context: ConsoleContext): Readonly<Record<string, R
 export const consoleFiles = (): Readonly<Record<string, RenderPage>> => ({
   "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
   "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle, sandboxed),
+  // Its module is not minified, and three times as large.
+  "/console/idiomorph.js": file("text/javascript; charset=utf-8", `${idiomorph}\nexport { Idiomorph };\n`),
   "/console/local-time.js": file("text/javascript; charset=utf-8", localTimeScript),
   "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
 });

@@ -13,6 +13,10 @@ export function urlWithQuery(path: string, parameters: Readonly<Record<string, s
   return defined.length === 0 ? path : `${path}?${new URLSearchParams(defined)}`;
 }
 
+/** An id that is also the fragment of a URL. It has no spaces, which separate ids in attributes. */
+export const elementId = (kind: string, ...key: readonly (string | number)[]) =>
+  [kind, ...key].map(encodeURIComponent).join(":");
+
 /** The requested page with other parameters; undefined removes one. */
 export function urlOf({ url }: PageRequest, changes: Readonly<Record<string, string | number | undefined>>): string {
   return urlWithQuery(url.pathname, { ...Object.fromEntries(url.searchParams), ...changes });

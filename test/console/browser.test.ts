@@ -245,6 +245,73 @@ test.concurrent("sections that a refresh brings appear, and the page of a run re
   expect(await page.getByLabel("Refresh").count()).toBe(0);
 });
 
+/** A page as the console's, of runs in progress, the newest first. */
+const runsPage = (...ids: readonly number[]) => `<!doctype html><html lang="en"><title>Runs</title>
+  <script src="/console/refresh.js" type="module"></script>
+  <main id="main" tabindex="-1"><h1>Runs</h1><section data-live="runs"><h2 id="runs">Runs</h2><ul>${ids
+    .map(
+      (id) => `<li id="run-${id}"><details><summary>About run ${id}</summary>It has no report.</details>
+        <form action="/livez"><input name="run" type="hidden" value="${id}">
+          <label>Reason for run ${id} <input name="reason"></label> <button>Cancel run ${id}</button></form>
+        <dialog aria-label="Run ${id}">Really?</dialog></li>`,
+    )
+    .join("")}</ul></section></main><footer><span data-refreshed></span></footer></html>`;
+
+test("focus, selection, open details and dialogs, and half-filled forms stay with their row in a refresh", async () => {
+  await using opened = await openPaused(`${service.adminUrl}/livez`);
+  const { page, faults } = opened;
+  let ids = [3, 2, 1];
+  await page.route("**/in-progress*", (route) => route.fulfill({ contentType: "text/html", body: runsPage(...ids) }));
+  await page.goto(`${service.adminUrl}/in-progress`);
+  await page.getByText("About run 3").click();
+  await page.getByLabel("Reason for run 3").fill("too slow");
+  await page.evaluate("document.querySelector('#run-2 dialog').show()");
+  await page.getByRole("button", { name: "Cancel run 3" }).focus();
+  await page.evaluate("getSelection().selectAllChildren(document.querySelector('#run-2 label'))");
+  ids = [4, 3, 2, 1];
+  await untilVisible(page, page.getByText("About run 4"));
+  expect(await page.locator("details[open]").allInnerTexts()).toEqual([expect.stringContaining("About run 3")]);
+  expect(await page.locator("dialog[open]").getAttribute("aria-label")).toBe("Run 2");
+  const reasons = "[...document.querySelectorAll('[name=reason]')].map(({ value }) => value)";
+  expect(await page.evaluate<string[]>(reasons)).toEqual(["", "too slow", "", ""]);
+  expect(await page.evaluate<string>("getSelection().toString()")).toContain("Reason for run 2");
+  expect(await page.evaluate<string>("document.activeElement.textContent")).toBe("Cancel run 3");
+
+  await page.getByRole("button", { name: "Cancel run 2" }).focus();
+  ids = [5, 4, 3, 1];
+  await untilVisible(page, page.getByText("About run 5"));
+  expect(await page.evaluate("document.activeElement.id")).toBe("main");
+
+  await page.getByRole("button", { name: "Cancel run 3" }).focus();
+  ids = [6, 5, 4, 3];
+  await untilVisible(page, page.getByText("About run 6"));
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/livez?run=3&reason=too+slow");
+  expect(faults).toEqual([]);
+});
+
+test.concurrent("a focused link of the overview never becomes that of another job or run", async () => {
+  const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
+  await using fresh = await serve(environment);
+  await using sql = await connectTo(environment.DATABASE_URL);
+  const addRun = (job: string, day: number) =>
+    sql`INSERT INTO run (job, brand, started_at, finished_at, outcome, counts, lease_until, lease_seconds)
+      VALUES (${job}, 'default', ${`2026-01-0${day}T00:00:00.000Z`}, ${`2026-01-0${day}T01:00:00.000Z`}, 'succeeded', 1, '2026', 60)`;
+  await addRun("catalog-sync", 1);
+  await using opened = await openPaused(`${fresh.adminUrl}/`);
+  const { page, faults } = opened;
+  const [jobs, counts] = [page.locator("[data-live=jobs]"), page.locator("[data-live=counts]")];
+  await counts.getByRole("link", { name: "Show as table catalog-sync" }).focus();
+  await addRun("catalog-import", 2);
+  await untilVisible(page, jobs.getByRole("link", { name: "catalog-import" }));
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Show as table catalog-sync");
+  await jobs.locator("a[href='/runs/1']").focus();
+  await addRun("catalog-sync", 3);
+  await untilVisible(page, jobs.locator("a[href='/runs/3']"));
+  expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Table: Jobs");
+  expect(faults).toEqual([]);
+});
+
 test("the table of a chart stays when the overview refreshes", async () => {
   await using opened = await openPage(browser, `${service.adminUrl}/`);
   const { page } = opened;
@@ -305,6 +372,21 @@ test("rows are cards on a phone, and long names break no layout", async () => {
       .map((cell) => cell.textContent)`);
     expect([path, hidden]).toEqual([path, []]);
   }
+});
+
+test("a focused link to a failed run stays when another job fails", async () => {
+  await using opened = await openPaused(`${service.adminUrl}/`);
+  const { page } = opened;
+  const problems = page.locator("[data-live=problems]");
+  const showRun = problems.getByRole("link", { name: "Show run" });
+  const href = await showRun.getAttribute("href");
+  await showRun.focus();
+  const at = new Date().toISOString();
+  await using sql = await connectTo(store);
+  await sql`INSERT INTO run (id, job, brand, started_at, finished_at, outcome, reason, lease_until, lease_seconds)
+    VALUES (99, 'catalog-import', 'Larkspur & Finch', ${at}, ${at}, 'failed', 'unplugged', '2026', 60)`;
+  await untilVisible(page, problems.locator("li").first().getByText("catalog-import"));
+  expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe(href);
 });
 
 test("the overview is complete without JavaScript", async () => {

@@ -69,7 +69,7 @@ export function textOf(html: string): string {
 export function rowsOf(html: string): string[][] {
   const tables = html.replace(/<figure.*?<\/figure>/gs, "");
   const bodies = [...tables.matchAll(/<tbody>(.*?)<\/tbody>/gs)].map(([, body = ""]) => body).join("");
-  return [...bodies.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+  return [...bodies.matchAll(/<tr\b[^>]*>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
     [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => textOf(cell).trim()),
   );
 }

@@ -45,7 +45,7 @@ interface SectionProps {
   readonly id: string;
   readonly title: Child;
   readonly class?: string;
-  /** Whether the refresh script replaces it. */
+  /** Whether it changes in a refresh, which waits while the reader uses it. */
   readonly isLive?: boolean;
   readonly children?: Child;
 }

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { relativeTime, utcTime } from "../../base/format.ts";
 import type { JobHealth } from "../../jobs/run.ts";
-import { urlWithQuery } from "../urls.ts";
+import { elementId, urlWithQuery } from "../urls.ts";
 import { EmptyState, RunBadge, RunCount, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -10,7 +10,9 @@ interface JobTableProps {
   readonly now: number;
 }
 
-export const JobTable = ({ jobs, now }: JobTableProps) => <Table columns={columnsAt(now)} rows={jobs} label="Jobs" />;
+export const JobTable = ({ jobs, now }: JobTableProps) => (
+  <Table columns={columnsAt(now)} rows={jobs} label="Jobs" idOf={({ job, brand }) => elementId("job", job, brand)} />
+);
 
 const columnsAt = (now: number): readonly Column<JobHealth>[] => [
   {
@@ -45,7 +47,7 @@ function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
   return (
     <>
       {running} <RunBadge run={last} />{" "}
-      <a href={`/runs/${last.id}`}>
+      <a href={`/runs/${last.id}`} id={elementId("last-run", last.id)}>
         <Time at={last.finishedAt ?? last.startedAt} now={now} />
       </a>
     </>

@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Problem } from "../problems.ts";
+import { elementId } from "../urls.ts";
 import { ExactTime, Section } from "./elements.tsx";
 
 interface ProblemsProps {
@@ -26,7 +27,7 @@ export function Problems({ problems, scheduledJobs, now }: ProblemsProps) {
     <Section id="problems" title="Needs attention" class="notice" isLive>
       <ul>
         {problems.map(({ text, since, url }) => (
-          <li>
+          <li id={url && elementId("problem", url)}>
             {text}{" "}
             {since === undefined ? (
               ""

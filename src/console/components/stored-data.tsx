@@ -2,7 +2,7 @@
 
 import { formatNumber } from "../../base/format.ts";
 import type { Generation } from "../../personalization/generation.ts";
-import { urlWithQuery } from "../urls.ts";
+import { elementId, urlWithQuery } from "../urls.ts";
 import { Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -59,7 +59,12 @@ interface CurrentGenerationsProps {
 
 /** The current generation of each brand, with a link to compare it with the one before. */
 export const CurrentGenerations = ({ generations, now }: CurrentGenerationsProps) => (
-  <Table columns={columnsOf(generations, now)} rows={generations.filter(({ isCurrent }) => isCurrent)} label="Brands" />
+  <Table
+    columns={columnsOf(generations, now)}
+    rows={generations.filter(({ isCurrent }) => isCurrent)}
+    label="Brands"
+    idOf={({ brand }) => elementId("brand", brand)}
+  />
 );
 
 const columnsOf = (generations: readonly Generation[], now: number): readonly Column<Generation>[] => [
@@ -94,5 +99,9 @@ interface ComparisonLinkProps {
 
 function ComparisonLink({ brand, from, to }: ComparisonLinkProps) {
   if (from === undefined) return <span class="muted">no earlier generation</span>;
-  return <a href={urlWithQuery("/personalization/difference", { brand, from, to })}>with generation {from}</a>;
+  return (
+    <a href={urlWithQuery("/personalization/difference", { brand, from, to })} id={elementId("comparison", from, to)}>
+      with generation {from}
+    </a>
+  );
 }

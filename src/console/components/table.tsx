@@ -31,13 +31,15 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly label: string;
+  /** A stable id, so that focus stays with the row in a refresh. By default, rows have none. */
+  readonly idOf?: (row: Row) => string;
 }
 
 /**
  * A table. On a phone each row becomes a card, in which every cell has its column's title. On other
  * narrow pages it scrolls on its own; it can get the focus, so that the keyboard can scroll it.
  */
-export function Table<Row>({ columns, rows, label }: TableProps<Row>) {
+export function Table<Row>({ columns, rows, label, idOf }: TableProps<Row>) {
   const header = columns.find(({ isHeader }) => isHeader) ?? columns[0];
   return (
     <section class="table" tabindex={0} aria-label={`Table: ${label}`}>
@@ -53,7 +55,7 @@ export function Table<Row>({ columns, rows, label }: TableProps<Row>) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr>
+            <tr id={idOf?.(row)}>
               {columns.map((column) => (
                 <Cell column={column} row={row} isHeader={column === header} />
               ))}

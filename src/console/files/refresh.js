@@ -1,8 +1,9 @@
 /**
- * Refreshes the page's `data-live` sections. It changes them in place, so that focus, selection, and
- * open details stay. While somebody uses a section, with the pointer or the keyboard, it waits, says
- * so, and goes on by itself: nothing moves away under the pointer.
+ * Refreshes the page in place, so that focus, selection, and open details stay. While somebody uses a
+ * `data-live` section, with the pointer or the keyboard, it waits, says so, and goes on by itself:
+ * nothing moves away under the pointer.
  */
+import { Idiomorph } from "/console/idiomorph.js";
 import { addLocalTimes } from "/console/local-time.js";
 
 const choices = [
@@ -16,6 +17,8 @@ const hiddenSeconds = 60;
 /** How long after the last movement or key a section counts as used. */
 const usedMs = 5000;
 const checkMs = 1000;
+/** Attributes that the reader has changed by opening, typing, or choosing. */
+const readerState = ["open", "value", "checked", "selected"];
 
 const status = document.querySelector("[data-refreshed]");
 let seconds = readSeconds();
@@ -42,41 +45,16 @@ function saveSeconds() {
   }
 }
 
-/** Makes a node like another one, and keeps it where it can. */
-function update(node, fresh) {
-  if (node.nodeName !== fresh.nodeName) {
-    node.replaceWith(document.importNode(fresh, true));
-    return;
-  }
-  if (node.nodeType !== Node.ELEMENT_NODE) {
-    if (node.data !== fresh.data) node.data = fresh.data;
-    return;
-  }
-  for (const { name } of [...node.attributes]) {
-    if (!fresh.hasAttribute(name) && name !== "open") node.removeAttribute(name);
-  }
-  for (const { name, value } of fresh.attributes) {
-    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
-  }
-  const [before, after] = [[...node.childNodes], [...fresh.childNodes]];
-  for (const extra of before.slice(after.length)) extra.remove();
-  after.forEach((child, index) => {
-    if (index < before.length) update(before[index], child);
-    else node.append(document.importNode(child, true));
+/** Makes this page's content like another page's. Elements with the same id are matched, wherever they are. */
+function update(page) {
+  const { activeElement } = document;
+  const around = [...document.querySelectorAll("[tabindex]")].filter((element) => element.contains(activeElement));
+  Idiomorph.morph(document.querySelector("main"), page.querySelector("main"), {
+    callbacks: { beforeAttributeUpdated: (name) => !readerState.includes(name) },
   });
-}
-
-/** A section may be new, such as the charts after the first run, or gone. */
-function updateSections(page) {
-  const find = (within, { dataset }) => within.querySelector(`[data-live="${dataset.live}"]`);
-  for (const section of document.querySelectorAll("[data-live]")) if (find(page, section) === null) section.remove();
-  let last = document.querySelector("h1");
-  for (const fresh of page.querySelectorAll("[data-live]")) {
-    const section = find(document, fresh);
-    if (section === null) last.after(document.importNode(fresh, true));
-    else update(section, fresh);
-    last = find(document, fresh);
-  }
+  if (document.activeElement === activeElement) return;
+  // The row with the focus is gone. Without this, the keyboard would start over at the top of the page.
+  around.findLast(({ isConnected }) => isConnected)?.focus({ preventScroll: true });
 }
 
 async function refresh() {
@@ -95,7 +73,7 @@ async function refresh() {
     }
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     addLocalTimes(page);
-    updateSections(page);
+    update(page);
     // The page of a run that has ended does not change any more.
     isOver = page.querySelector('script[src="/console/refresh.js"]') === null;
     status.textContent = `Refreshed at ${new Date().toISOString().slice(11, 19)} UTC. `;

@@ -25,7 +25,7 @@ import { type ConsoleContext, type PageContent, type PageContext, publicRoot } f
 import { listProblems, type Problem } from "../problems.ts";
 import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
-import { queryParameter, urlWithQuery } from "../urls.ts";
+import { elementId, queryParameter, urlWithQuery } from "../urls.ts";
 
 /** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
@@ -187,20 +187,23 @@ const Charts = ({ charts, table }: Pick<OverviewProps, "charts" | "table">) => (
       {runsPerSeries} runs, one line per brand.
     </p>
     <div class="charts">
-      {charts.map(({ job, series }, index) => (
-        <Chart id={`chart-${index}`} title={job} series={series}>
-          {job === table ? (
-            <>
-              <a href={`/#chart-${index}`}>Hide the table</a>
-              <ChartTable title={job} series={series} />
-            </>
-          ) : (
-            <a href={`${urlWithQuery("/", { table: job })}#chart-${index}`}>
-              Show as table<span class="visually-hidden"> {job}</span>
-            </a>
-          )}
-        </Chart>
-      ))}
+      {charts.map(({ job, series }) => {
+        const id = elementId("chart", job);
+        return (
+          <Chart id={id} title={job} series={series}>
+            {job === table ? (
+              <>
+                <a href={`/#${id}`}>Hide the table</a>
+                <ChartTable title={job} series={series} />
+              </>
+            ) : (
+              <a href={`${urlWithQuery("/", { table: job })}#${id}`}>
+                Show as table<span class="visually-hidden"> {job}</span>
+              </a>
+            )}
+          </Chart>
+        );
+      })}
     </div>
   </Section>
 );
