@@ -10,8 +10,8 @@ export interface FoundOffer {
 }
 
 /**
- * Finds what an order's `_personalization` was made from: a current generation, or else the newest
- * kept one, of which a response for the SKU has that mark. Widgets mark forms; earlier ones marked the personalization.
+ * Finds the generation that an order's `_personalization` was made from: a current one, or else the newest
+ * kept one whose response for the SKU has that mark. Widgets mark forms; earlier ones marked the personalization.
  * @param generations of all brands
  */
 export async function findOffer(

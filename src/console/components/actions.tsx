@@ -7,7 +7,7 @@ import { urlWithQuery } from "../urls.ts";
 export const mayOperate = ({ viewer }: PageRequest) => viewer?.role === "operate";
 
 interface ActionLinkProps {
-  /** Its name in `src/actions`. */
+  /** The name of the action in `src/operators/actions`. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string | number | undefined>>;
   /** The subject of the action, for people who hear the link without its row. */

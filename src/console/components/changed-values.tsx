@@ -8,7 +8,7 @@ interface ChangedValuesProps {
   readonly item: Item;
   readonly changes: readonly ValueChange[];
   readonly brand: string;
-  /** Generations. */
+  /** Ids of generations. */
   readonly from: number | undefined;
   readonly to: number | undefined;
 }

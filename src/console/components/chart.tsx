@@ -49,7 +49,6 @@ const valueColumns: readonly Column<Point & { readonly name: string }>[] = [
   { title: "Value", value: ({ value }) => value, isNumber: true },
 ];
 
-/** A line chart of values over time. */
 export const Chart = ({ id, title, series, format = formatCompactly, children }: ChartProps) => (
   <figure class="chart" id={id}>
     <figcaption>

@@ -24,7 +24,6 @@ export const Instant = ({ at }: Pick<TimeProps, "at">) => (
   </time>
 );
 
-/** An exact time followed by the relative time. */
 export const ExactTime = ({ at, now }: TimeProps) => (
   <>
     <Instant at={at} /> <span class="muted">({relativeTime(Date.parse(at), now)})</span>

@@ -14,7 +14,6 @@ interface StyleUsageProps {
   readonly brand: string;
 }
 
-/** The SKUs that offer a style. */
 export function StyleUsage({ usage: { style, skus, examples }, brand }: StyleUsageProps) {
   return (
     <Section id="usage" title={`Style ${style}`}>
@@ -87,7 +86,7 @@ export const styleColumns = (brand: string): readonly Column<UsedStyle>[] => [
 interface BrandStylesProps {
   readonly styles: readonly UsedStyle[];
   readonly brand: string;
-  /** How many the brand has. */
+  /** The number of styles of the brand. */
   readonly count: number;
 }
 
