@@ -70,7 +70,7 @@ async function removeWithin(
 ): Promise<number> {
   const { sql, engine } = transaction;
   // One removal at a time, so that each is counted.
-  await engine.lock(sql, "changes");
+  await transaction.lock("changes");
   const limit = await readRemovalLimit(transaction, maxShare);
   const began = sql.unsafe(instantOf(transaction, beganMs));
   const removed = await deleteProducts(transaction, ids, sql`AND read_from <= ${began}`);

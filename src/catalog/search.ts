@@ -1,6 +1,6 @@
 import type { Product } from "../contract/product.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import type { Value } from "../database/engines/engine.ts";
+import type { ProductFact, ProductSearch } from "../database/engines/engine.ts";
 
 /** Longer words are cut. Nobody types more of one. */
 const maxWordLength = 60;
@@ -72,48 +72,27 @@ export async function searchProducts(
   { text, after = lowestId, ...filter }: ProductFilter,
   limit: number,
 ): Promise<SearchedProduct[]> {
-  if (text === undefined)
-    return await listDocuments(database, await findIds(database, undefined, after, filter, limit));
+  const all = { after, words: undefined, isLastPrefix: false, facts: toFacts(filter), limit };
+  const find = (search: Partial<ProductSearch>) => database.engine.findProductIds(database, { ...all, ...search });
+  if (text === undefined) return await listDocuments(database, await find({}));
   const words = foldWords(text).slice(0, maxWordsOfSearch);
   if (words.length === 0) return [];
-  const { engine } = database;
   const exact = new Set<string>();
   for (const code of [...toCodeWords("handle", text), ...toCodeWords("sku", text)]) {
-    const search = engine.toSearchText([code], false);
-    for (const id of await findIds(database, search, lowestId, filter, limit)) exact.add(id);
+    for (const id of await find({ words: [code], after: lowestId })) exact.add(id);
   }
-  const search = engine.toSearchText(words, true);
-  const found = await findIds(database, search, after, filter, limit + exact.size);
+  const found = await find({ words, isLastPrefix: true, limit: limit + exact.size });
   const others = found.filter((id) => !exact.has(id));
   return await listDocuments(database, [...(after === lowestId ? exact : []), ...others].slice(0, limit));
 }
 
-/** @param search made by `toSearchText` */
-async function findIds(
-  { read, sql, engine }: Database,
-  search: string | undefined,
-  after: bigint,
-  { status, vendor, tag }: ProductFilter,
-  limit: number,
-): Promise<string[]> {
-  const values: Value[] = search === undefined ? [after] : [after, search];
-  const conditions: string[] = [];
-  const add = (text: string | undefined, toCondition: (value: string) => string) => {
-    if (text === undefined) return;
-    values.push(JSON.stringify(text).slice(1, -1));
-    conditions.push(toCondition(`$${values.length}`));
-  };
-  add(status, (value) => engine.hasStatus("document", value));
-  add(vendor, (value) => engine.hasVendor("document", value));
-  add(tag, (value) => engine.hasTag("document", value));
-  const { first, all } = engine.productQueries(search === undefined ? undefined : "$2", conditions);
-  if (first !== undefined) {
-    const looked = await read<{ id: string; isFound: number }>(first.query, values);
-    const found = looked.filter(({ isFound }) => isFound === 1).map(({ id }) => id);
-    if (found.length >= limit || looked.length < first.candidates) return found.slice(0, limit);
+function toFacts(filter: Pick<ProductFilter, ProductFact>): Map<ProductFact, string> {
+  const facts = new Map<ProductFact, string>();
+  for (const fact of ["status", "vendor", "tag"] as const) {
+    const value = filter[fact];
+    if (value !== undefined) facts.set(fact, JSON.stringify(value).slice(1, -1));
   }
-  const rows = await engine.readByIndex<{ id: string }>(sql, `${all} LIMIT ${limit}`, values);
-  return rows.map(({ id }) => id);
+  return facts;
 }
 
 async function listDocuments({ sql }: Queryable, ids: readonly string[]): Promise<SearchedProduct[]> {

@@ -19,8 +19,8 @@ export async function backup(name: string, values: Values): Promise<boolean> {
   const path = resolve(name);
   // It has its name only once it is complete.
   const partial = `${path}.partial`;
-  await withStore(async ({ engine }, { databaseUrl }) => {
-    if (engine.backUp === undefined) {
+  await withStore(async ({ engine: { file } }, { databaseUrl }) => {
+    if (file === undefined) {
       throw new ServiceError(
         "bad_request",
         "backup: DATABASE_URL is a server, which has its own tools; the guide has their commands",
@@ -32,7 +32,7 @@ export async function backup(name: string, values: Values): Promise<boolean> {
       // A link to a disk that is not mounted exists, too. The others would be taken for parts of the backup.
       for (const name of ["", "-journal", "-wal", "-shm"].map((end) => path + end))
         if (lstatSync(name, { throwIfNoEntry: false }) !== undefined) throw exists(name);
-      engine.backUp(databaseUrl, partial);
+      file.backUp(databaseUrl, partial);
       giveName(partial, path);
     } catch (cause) {
       rmSync(partial, { force: true });

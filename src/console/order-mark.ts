@@ -49,7 +49,7 @@ async function findMarked(
 const unlessRemoved =
   ({ engine }: Database) =>
   (error: unknown): undefined => {
-    if (!engine.isTableMissing(error)) throw error;
+    if (engine.classify(error) !== "missing") throw error;
     return undefined;
   };
 

@@ -100,13 +100,13 @@ export async function listChanges({ read }: Queryable, after: number, upTo: numb
  * @param fingerprints of the data that changes; undefined when unknown
  */
 export async function recordPersonalizationChange(
-  { sql, engine }: Transaction,
+  transaction: Transaction,
   fingerprints: readonly number[] | undefined,
 ): Promise<void> {
   const scope = fingerprints === undefined ? null : formatFingerprints(fingerprints);
   // Changes must be numbered in the order in which their transactions commit.
-  await engine.lock(sql, "changes");
-  await sql`INSERT INTO change (noun, scope) VALUES ('personalization', ${scope})`;
+  await transaction.lock("changes");
+  await transaction.sql`INSERT INTO change (noun, scope) VALUES ('personalization', ${scope})`;
 }
 
 const formatFingerprints = (numbers: readonly number[]) =>

@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import type { Engine, EngineConnections, Read } from "./engines/engine.ts";
+import type { Engine, EngineConnections, LockName, Read } from "./engines/engine.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
 /**
@@ -33,6 +33,12 @@ export class Transaction extends Queryable {
   constructor(engine: Engine, sql: SQL) {
     super(engine, <Row>(...query: Parameters<Read>) => sql.unsafe<Row[]>(...query));
     this.sql = sql;
+  }
+
+  /** Makes other transactions that want the same lock wait until this one ends. */
+  async lock(name: LockName): Promise<void> {
+    // In an embedded store, no two transactions write at the same time.
+    await this.engine.server?.lock(this.sql, name);
   }
 }
 
@@ -74,7 +80,7 @@ export class Database extends Queryable {
 
   /** Gives up connections that may never respond: what waits for one fails, the next query opens one. */
   reconnect(): void {
-    this.#connections.replace();
+    this.#connections.replace?.();
   }
 
   /** @param timeout seconds that queries in progress may take */
@@ -85,21 +91,8 @@ export class Database extends Queryable {
   /** Runs `work` in one transaction: waits for its turn, then commits all of it or nothing. */
   async inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { engine } = this;
-    const run = this.#run;
-    const workIn = async (own: SQL) => {
-      if (run !== undefined) await engine.holdRun(own, this.sql, run);
-      return await work(new Transaction(engine, own));
-    };
-    const begin = async () => {
-      try {
-        return (await this.#connections.transactions.begin(engine.writeMode, workIn)) as T;
-      } catch (error) {
-        // The next connection leads to the primary, when there is one.
-        if (engine.isReadOnly(error)) this.reconnect();
-        throw error;
-      }
-    };
-    return await retryWhileBusy(engine, begin);
+    const workIn = (own: SQL) => work(new Transaction(engine, own));
+    return await retryWhileBusy(engine, () => this.#connections.begin(workIn, this.#run));
   }
 }
 

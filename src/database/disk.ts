@@ -11,17 +11,17 @@ export async function retryWhenDiskFull<T>({ sql, engine }: Database, work: () =
     try {
       return await work();
     } catch (error) {
-      if (!engine.isDiskFull(error) || attempt === maxAttempts) throw error;
+      if (engine.classify(error) !== "full" || attempt === maxAttempts) throw error;
       await Bun.sleep(pauseMs);
       // The disk may be too full even for that.
-      await engine.truncateLog(sql).catch(() => {});
+      await engine.file?.truncateLog(sql).catch(() => {});
     }
   }
 }
 
 /** @returns for a full disk an error that says what to do; any other error unchanged */
 export function explainDiskFull({ engine, name }: Pick<Database, "engine" | "name">, error: unknown): unknown {
-  if (error instanceof ServiceError || !engine.isDiskFull(error)) return error;
+  if (engine.classify(error) !== "full") return error;
   const { message } = error as Error;
   return new ServiceError(
     "unavailable",
@@ -40,12 +40,12 @@ const requiredLogBytes = 8 * 2 ** 20;
  * can neither delete rows nor record that a run failed.
  * @throws ServiceError `unavailable` when there is too little space
  */
-export async function checkFreeSpace({ name, folder, sql, engine }: Database): Promise<void> {
-  if (folder === undefined || (await readFreeBytes(folder)) >= requiredBytes) return;
+export async function checkFreeSpace({ name, folder, sql, engine: { file } }: Database): Promise<void> {
+  if (file === undefined || folder === undefined || (await readFreeBytes(folder)) >= requiredBytes) return;
   // An import that failed leaves the log and the file as large as they were.
-  await engine.truncateLog(sql).catch(() => {});
+  await file.truncateLog(sql).catch(() => {});
   const freeBytes = await readFreeBytes(folder);
-  const usableBytes = freeBytes + (await engine.readReusableBytes(sql));
+  const usableBytes = freeBytes + (await file.readReusableBytes(sql));
   if (freeBytes >= requiredLogBytes && usableBytes >= requiredBytes) return;
   const megabytes = (bytes: number) => Math.floor(bytes / 2 ** 20);
   throw new ServiceError(

@@ -46,13 +46,13 @@ export async function inspectStore(url: string, setting: string, options: Connec
   const inspect = async (database: Database) => {
     await requirePrimary(database, setting);
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
-    const missing = await database.engine.findMissingRight(database.sql);
+    const missing = await database.engine.server?.findMissingRight(database.sql);
     if (missing !== undefined) throw new Error(missing);
     await closeDatabase(database);
     return state;
   };
   return await open<SchemaState>(url, "job", { ...options, setting }, inspect, () => {
-    engineOf(url).requireWritable(url);
+    engineOf(url).file?.requireWritable(url);
     return "absent";
   });
 }
@@ -70,7 +70,7 @@ async function open<T>(
   try {
     // First: what is refused, or damaged, stays as it is.
     const look = (read: Read) => readTables(engine, read);
-    const state = engine.exists(url) ? await retryWhileBusy(engine, () => engine.lookAt(url, look)) : "absent";
+    const state = await retryWhileBusy(engine, async () => engine.file?.lookAt(url, look));
     if (state === "absent" && ifAbsent !== undefined) return ifAbsent();
     connections = await engine.open(url, purpose, options);
     return await prepare(new Database(engine, hideCredentials(url), connections));
@@ -80,16 +80,19 @@ async function open<T>(
   }
 }
 
+/** What to do when a pooler is between. */
+const hints = {
+  unprepared: "; set DATABASE_PREPARE=off",
+  refused: "; behind a pooler, set DATABASE_DIRECT_URL to the server",
+} as const;
+
 function explainOpening(error: unknown, url: string, { setting = "DATABASE_URL" }: ConnectOptions): ServiceError {
   const engine = engineOf(url);
   const name = hideCredentials(url);
   const cause = explainDiskFull({ engine, name }, error) as Error;
   if (cause instanceof ServiceError) return cause;
-  const hint = engine.isPreparedElsewhere(error)
-    ? "; set DATABASE_PREPARE=off"
-    : engine.isPoolerRefusal(error)
-      ? "; behind a pooler, set DATABASE_DIRECT_URL to the server"
-      : "";
+  const failure = engine.classify(error);
+  const hint = failure === "unprepared" || failure === "refused" ? hints[failure] : "";
   return new ServiceError("unavailable", `${setting}: cannot open ${name}: ${cause.message}${hint}`, { cause });
 }
 
@@ -99,14 +102,15 @@ export const closeDatabase = (database: Database) => database.close(5);
 export const isOtherSchema = (error: unknown) => (error as Error).cause instanceof OtherSchemaError;
 
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
-export const isDatabaseError = (error: unknown) => engines.some(({ isStoreError }) => isStoreError(error));
+export const isDatabaseError = (error: unknown) => engines.some(({ classify }) => classify(error) !== undefined);
 
 /** @returns for a full disk, a lock, or a lost connection an error that says so; any other unchanged */
 export function explainStoreError(database: Database, error: unknown): unknown {
   const explained = explainDiskFull(database, error);
   const { engine, name } = database;
-  if (engine.isBusy(explained)) return fail("another process has locked it; try again later");
-  if (engine.isConnectionLost(explained)) return fail(`the connection was lost: ${(error as Error).message}`);
+  const failure = engine.classify(explained);
+  if (failure === "busy") return fail("another process has locked it; try again later");
+  if (failure === "lost") return fail(`the connection was lost: ${(error as Error).message}`);
   return explained;
 
   function fail(reason: string) {

@@ -44,7 +44,7 @@ export async function readSchemaState(database: Database): Promise<SchemaState> 
   const { sql, engine } = database;
   const state = await readTables(engine, (statement) => sql.unsafe(statement));
   if (state === "current") return state;
-  const missing = await engine.findMissingRight(sql);
+  const missing = await engine.server?.findMissingRight(sql);
   if (missing !== undefined) throw new Error(missing);
   return "absent";
 }
@@ -71,11 +71,11 @@ export async function readTables(engine: Engine, read: Read): Promise<SchemaStat
 export async function createTables(database: Database): Promise<void> {
   const state = await readSchemaState(database);
   // What is refused stays as it is.
-  await database.engine.prepareFile(database.sql);
+  await database.engine.file?.prepare(database.sql);
   if (state === "current") return;
-  await database.inTransaction(async ({ sql, engine }) => {
-    await engine.withoutTimeouts(sql);
-    await engine.lock(sql, "schema");
+  await database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    await transaction.lock("schema");
     await sql`CREATE TABLE IF NOT EXISTS schema_fingerprint (fingerprint TEXT PRIMARY KEY)`;
     const [other] = await sql<{ fingerprint: string }[]>`SELECT fingerprint FROM schema_fingerprint`;
     // Another process has created them meanwhile, perhaps one of another version.

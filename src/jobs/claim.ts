@@ -79,7 +79,7 @@ export async function abandonRuns(database: Database): Promise<Abandoned> {
     expired.length === 0
       ? 0
       : await database.inTransaction((transaction) => abandonExpired(transaction, transaction.sql``));
-  return { runs, problems: await engine.endAbandoned(sql) };
+  return { runs, problems: (await engine.server?.endAbandoned(sql)) ?? [] };
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {

@@ -39,7 +39,7 @@ export function keepLease(
     } catch (error) {
       // While the store is locked for writing, perhaps by this run, no other process can take over
       // the lease. A store that is unreachable may come back before the lease expires.
-      if (database.engine.isBusy(error)) unanswered = 0;
+      if (database.engine.classify(error) === "busy") unanswered = 0;
     }
   };
   const heartbeat = setInterval(renew, (leaseSeconds * 1000) / renewals);

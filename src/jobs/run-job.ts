@@ -79,7 +79,7 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
   try {
     await finishRun(database, id, end);
   } catch (error) {
-    if (!database.engine.isDiskFull(error)) throw error;
+    if (database.engine.classify(error) !== "full") throw error;
     const { report: _, ...rest } = end;
     await retryWhenDiskFull(database, () => finishRun(database, id, rest));
   }
@@ -99,7 +99,7 @@ async function explain(database: Database | undefined, run: number | undefined, 
   const cancellation = run === undefined ? run : await findCancellation(database, run).catch(() => undefined);
   if (cancellation !== undefined) return new CancelledError(cancellation);
   // The process that abandons a run also ends its connection.
-  const mayBeAbandoned = run !== undefined && database.engine.isConnectionLost(thrown);
+  const mayBeAbandoned = run !== undefined && database.engine.classify(thrown) === "lost";
   if (mayBeAbandoned && !(await isUnderWay(database, run).catch(() => true))) return new AbandonedError(leaseExpired);
   return explainDiskFull(database, thrown);
 }

@@ -28,9 +28,8 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
   for (const { brand } of left) {
     try {
       await database.inTransaction(async (transaction) => {
-        const { sql, engine } = transaction;
-        await engine.lockBrand(sql, brand);
-        await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND ${isLeft(transaction)}`;
+        await transaction.lock({ brand });
+        await transaction.sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND ${isLeft(transaction)}`;
       });
       await removeMarkedGenerations(database, brand);
     } catch (error) {
@@ -45,7 +44,7 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
   await database.inTransaction(async (transaction) => {
     // So that no rollback makes one of them current meanwhile.
-    await transaction.engine.lockBrand(transaction.sql, brand);
+    await transaction.lock({ brand });
     await removeOldVersions(transaction, generations, brand, kept);
   });
   await removeMarkedGenerations(database, brand);
@@ -68,8 +67,8 @@ export async function removeBrandGenerations(
   onlyFrom?: number,
 ): Promise<RemovedBrand> {
   const removed = await database.inTransaction(async (transaction) => {
-    const { sql, engine } = transaction;
-    await engine.lockBrand(sql, brand);
+    const { sql } = transaction;
+    await transaction.lock({ brand });
     const current = await findCurrent(transaction, generations, brand);
     if (current !== undefined) requireCurrent(generations, brand, current, onlyFrom);
     await sql`DELETE FROM current_generation WHERE brand = ${brand}`;
@@ -95,13 +94,13 @@ export async function removeMarkedGenerations(database: Database, brand: string)
       await database.inTransaction(async (transaction) => {
         // Requests with an older list of generations still name the tables. While the removal waits
         // for a lock, they wait, too.
-        await transaction.engine.limitLockWaits(transaction.sql);
+        await transaction.engine.server?.limitLockWaits(transaction.sql);
         // First, because a loader also locks the row before the tables.
         const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;
         if (count > 0) await dropGenerationTables(transaction, id);
       });
     } catch (error) {
-      if (!database.engine.isLocked(error)) throw error;
+      if (database.engine.classify(error) !== "locked") throw error;
     }
   }
 }

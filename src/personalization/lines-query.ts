@@ -22,8 +22,8 @@ export interface LinesQuery {
   findAll(database: Queryable, skus: readonly string[]): Promise<ReadonlyMap<string, FoundLines> | "outdated">;
 }
 
-export const createLinesQuery = ({ keyList, hasRoundTrips }: Engine, list: GenerationList): LinesQuery =>
-  new (hasRoundTrips ? BatchedLinesQuery : SingleLinesQuery)(list, keyList);
+export const createLinesQuery = ({ keyList, server }: Engine, list: GenerationList): LinesQuery =>
+  new (server ? BatchedLinesQuery : SingleLinesQuery)(list, keyList);
 
 /** Tables in one statement. */
 const tablesPerStatement = 400;

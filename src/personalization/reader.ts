@@ -162,7 +162,7 @@ type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | "outdated">;
 function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | "outdated"> {
   // A generation may be removed once another is current.
   const onError = (error: unknown) => {
-    if (!database.engine.isTableMissing(error)) throw error;
+    if (database.engine.classify(error) !== "missing") throw error;
     return "outdated" as const;
   };
   try {
@@ -195,7 +195,7 @@ async function findAll(
 ): Promise<FoundPersonalization | "outdated"> {
   const found = await snapshot.query.findAll(database, skus.filter(isStorable));
   if (found === "outdated") return found;
-  if (database.engine.hasRoundTrips) await loadFragments(snapshot, database, found.values());
+  if (database.engine.server !== undefined) await loadFragments(snapshot, database, found.values());
   const parts: (SkuParts | undefined)[] = [];
   let bytes = 0;
   for (const sku of skus) {

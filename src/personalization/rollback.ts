@@ -24,8 +24,8 @@ export async function rollBack(
     const isOther = compared.from !== compared.to;
     const difference = isOther ? await kind.findDifference(database, brand, compared.from, compared.to) : [];
     const change = await database.inTransaction(async (transaction) => {
-      const { sql, engine } = transaction;
-      await engine.lockBrand(sql, brand);
+      const { sql } = transaction;
+      await transaction.lock({ brand });
       const change = await findChange(transaction, kind, brand, to);
       if (change === undefined) return undefined;
       requireCurrent(kind, brand, change.from, onlyFrom);

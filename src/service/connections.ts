@@ -39,7 +39,7 @@ export async function openConnections(config: Config, log: Log): Promise<Connect
   if (pooled.isPooled) {
     // Polls of the cache find out where DATABASE_URL leads.
     await requirePrimary(writer, "DATABASE_DIRECT_URL");
-    const missing = await serving.engine.checkPooler(serving.sql, writer.sql);
+    const missing = (await serving.engine.server?.checkPooler(serving.sql, writer.sql)) ?? [];
     if (missing.length > 0)
       log.warn({ missing }, "connections through the pooler have no limits: see ALTER ROLE in the guide");
   }

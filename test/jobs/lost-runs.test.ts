@@ -28,8 +28,8 @@ async function loseRun(brand: string) {
   const begun = Promise.withResolvers<void>();
   const lost = database
     .forRun(run)
-    .inTransaction(async ({ sql, engine }) => {
-      await engine.lockBrand(sql, brand);
+    .inTransaction(async (transaction) => {
+      await transaction.lock({ brand });
       begun.resolve();
       await new Promise(() => {});
     })

@@ -27,7 +27,7 @@ test("an import that ends while another generation becomes current follows that 
   const third = await beginGeneration(database, brand, run);
   let ending: Promise<void> | undefined;
   await rollingBack.inTransaction(async (rollback) => {
-    await rollback.engine.lockBrand(rollback.sql, brand);
+    await rollback.lock({ brand });
     await makeCurrent(rollback, generations, brand, first, { from: second, fingerprints: [2] });
     ending = finishGeneration(database, run, brand, third, size, "{}", { from: second, fingerprints: [3] });
     await until("the import waits for the rollback", async () => {

@@ -63,7 +63,7 @@ export class DeliveryWriter {
     // A connection can end while the store is reachable, and an idle one shows it only when it is used.
     // If only the answer to the commit was lost, a product is queued twice, and still read once.
     await write().catch((error) => {
-      if (!this.#database.engine.isConnectionLost(error)) throw error;
+      if (this.#database.engine.classify(error) !== "lost") throw error;
       return write();
     });
   }

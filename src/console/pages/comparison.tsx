@@ -62,7 +62,7 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
 const unlessRemoved =
   ({ engine }: Database) =>
   (error: unknown): "removed" => {
-    if (!engine.isTableMissing(error)) throw error;
+    if (engine.classify(error) !== "missing") throw error;
     return "removed";
   };
 

@@ -1,8 +1,8 @@
 import type { SQL } from "bun";
 import type { MaybePromise } from "../../base/maybe-promise.ts";
-import type { NewRows } from "./insert-rows.ts";
 
 export type Value = string | number | bigint;
+export type Cell = string | number | Uint8Array | null;
 
 /**
  * Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. An
@@ -36,13 +36,16 @@ export interface ConnectOptions {
 
 export interface EngineConnections {
   readonly sql: SQL;
-  /** For transactions; those of a run have one connection. */
-  readonly transactions: SQL;
   readonly read: Read;
+  /**
+   * Runs work in a transaction that may write; those of a run have one connection.
+   * @param run others can end its transactions when they abandon it
+   */
+  readonly begin: <T>(work: (transaction: SQL) => Promise<T>, run: number | undefined) => Promise<T>;
   /** @param timeout seconds that queries in progress may take */
   readonly close: (timeout: number) => Promise<void>;
   /** Opens new connections to a server that no longer responds; what waits for it fails. */
-  readonly replace: () => void;
+  readonly replace?: () => void;
   /** The folder of an embedded store's file; undefined for a server. */
   readonly folder: string | undefined;
 }
@@ -62,18 +65,37 @@ export interface ColumnTypes {
   readonly singleProcess: string;
 }
 
-/** Locks that serialize transactions. */
-export type LockName = "schema" | "changes";
+/**
+ * Locks that serialize transactions. That of the schema, and those of a brand's generations and
+ * presentations, are held for long; the first is waited for as long as it takes.
+ */
+export type LockName = "schema" | "changes" | { readonly brand: string };
 
-/** Where the engine cannot foresee which of several ways is short, the short one is tried first. */
-export interface ProductQueries {
-  /**
-   * Of the first `candidates` products that have the words: their ids, and 1 as `isFound` if they
-   * meet the conditions too.
-   */
-  readonly first?: { readonly query: string; readonly candidates: number };
-  /** Finds all, for `readByIndex`. */
-  readonly all: string;
+/** What an error of the store means to its caller; "other" is every other error that the engine raised. */
+export type StoreFailure =
+  /** Another process holds the write lock. */
+  | "busy"
+  /** A wait for a lock reached the limit. */
+  | "locked"
+  /** The disk is full, or a file reached its size limit. */
+  | "full"
+  /** A table is missing. */
+  | "missing"
+  /** The connection failed, and not a statement; or it leads to a standby, which accepts no writes. */
+  | "lost"
+  /** A prepared statement is not that of the connection: a pooler exchanged the connection. */
+  | "unprepared"
+  /** A pooler refused the parameters of a connection. */
+  | "refused"
+  | "other";
+
+/** Rows to insert into a table. */
+export interface NewRows<Row> {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+  /** Appends a row's cells, in the order of the columns. */
+  readonly append: (cells: Cell[], row: Row) => void;
 }
 
 /** A list of keys as one value. */
@@ -83,40 +105,55 @@ export interface KeyList {
   readonly toValue: (keys: readonly string[]) => string;
 }
 
-/** Everything that differs between database engines. */
-export interface Engine {
-  /** How the URLs of its stores begin, with the colon. */
-  readonly schemes: readonly string[];
-  /** Whether the store is there. An embedded one may not have been created yet. */
-  readonly exists: (url: string) => boolean;
-  /** @throws Error when this process may not write or create the file of an embedded store */
-  readonly requireWritable: (url: string) => void;
-  /** Opens connections, and creates the file of an embedded store. */
-  readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<EngineConnections>;
+/** Which products to find. All conditions apply. */
+export interface ProductSearch {
+  /** Only products with a higher id than this. */
+  readonly after: bigint;
+  /** Words that `toWords` made, all of which must match; undefined for all products. */
+  readonly words: readonly string[] | undefined;
+  /** Whether the last word may be the beginning of one. */
+  readonly isLastPrefix: boolean;
+  /** Values in the product's document, as JSON escapes them. */
+  readonly facts: ReadonlyMap<ProductFact, string>;
+  readonly limit: number;
+}
+
+export type ProductFact = "status" | "vendor" | "tag";
+
+/** What only an embedded store has, which is a file. */
+export interface StoreFile {
   /**
-   * Runs work on an embedded store that is there so that its file cannot change.
-   * @returns its result; undefined for a server, and if the work cannot be done before something is rolled
-   * back that a killed process left
+   * Runs work on the store so that its file cannot change. One that has not been created yet is empty.
+   * @returns its result; undefined if the work cannot be done before something is rolled back that a
+   * killed process left
    */
   readonly lookAt: <T>(url: string, work: (read: Read) => Promise<T>) => Promise<T | undefined>;
-  /** The statements that create the tables of an empty store. */
-  readonly schema: readonly string[];
-  /** Query for the `name` of everything that is where tables are created, also what other programs made. */
-  readonly names: string;
-  /** Sets up the file of an embedded store that this program made, or is about to. */
-  readonly prepareFile: (sql: SQL) => Promise<void>;
-  readonly columnTypes: ColumnTypes;
-  /** Useful number of concurrent reads. More would only queue inside the engine. */
-  readonly maxConcurrentReads: number;
+  /** @throws Error when this process may not write or create the file */
+  readonly requireWritable: (url: string) => void;
+  /** Sets up a file that this program made, or is about to. */
+  readonly prepare: (sql: SQL) => Promise<void>;
+  /** Frees the disk space of the write-ahead log. */
+  readonly truncateLog: (sql: SQL) => Promise<void>;
+  /** The space that the store has freed inside its file. */
+  readonly readReusableBytes: (sql: SQL) => Promise<number>;
+  /** Copies the store, as of one moment, into an empty file, and checks the copy. */
+  readonly backUp: (url: string, path: string) => void;
+}
 
-  /** Options of BEGIN for a transaction that writes, so that it waits for its turn at the start. */
-  readonly writeMode: string;
+/** What only a server has, which others use at the same time. */
+export interface StoreServer {
   /** Makes other transactions that want the same lock wait until this one ends. */
   readonly lock: (transaction: SQL, name: LockName) => Promise<void>;
-  /** Makes other transactions that change a brand's generations wait until this one ends. */
-  readonly lockBrand: (transaction: SQL, brand: string) => Promise<void>;
-  /** Lets a transaction wait and take as long as it needs. */
-  readonly withoutTimeouts: (transaction: SQL) => Promise<void>;
+  /**
+   * Makes a transaction fail soon when it has to wait for a lock: statements that read the same
+   * table would wait behind it.
+   */
+  readonly limitLockWaits: (transaction: SQL) => Promise<void>;
+  /**
+   * Ends the transactions of abandoned runs, whose machines may be unreachable.
+   * @returns for each that this role may not end, a message
+   */
+  readonly endAbandoned: (sql: SQL) => Promise<string[]>;
   /** Says which right this user of the database lacks; undefined if none is known to be missing. */
   readonly findMissingRight: (sql: SQL) => Promise<string | undefined>;
   /**
@@ -125,18 +162,26 @@ export interface Engine {
    * @throws ServiceError `unavailable` when they lead to different tables
    */
   readonly checkPooler: (pooled: SQL, direct: SQL) => Promise<string[]>;
-  /**
-   * Makes a transaction fail soon when it has to wait for a lock: statements that read the same
-   * table would wait behind it.
-   */
-  readonly limitLockWaits: (transaction: SQL) => Promise<void>;
-  /** Marks a transaction as one of a run until it ends, for `endAbandoned`. */
-  readonly holdRun: (transaction: SQL, pool: SQL, run: number) => Promise<void>;
-  /**
-   * Ends the transactions of abandoned runs, whose machines may be unreachable.
-   * @returns for each that this role may not end, a message
-   */
-  readonly endAbandoned: (sql: SQL) => Promise<string[]>;
+}
+
+/** Everything that differs between database engines. It has a file or a server. */
+export interface Engine {
+  /** How the URLs of its stores begin, with the colon. */
+  readonly schemes: readonly string[];
+  /** Opens connections, and creates the file of an embedded store. */
+  readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<EngineConnections>;
+  readonly file?: StoreFile;
+  readonly server?: StoreServer;
+  /** @returns undefined for an error that the engine did not raise */
+  readonly classify: (error: unknown) => StoreFailure | undefined;
+  /** Useful number of concurrent reads. More would only queue inside the engine. */
+  readonly maxConcurrentReads: number;
+
+  /** The statements that create the tables of an empty store. */
+  readonly schema: readonly string[];
+  /** Query for the `name` of everything that is where tables are created, also what other programs made. */
+  readonly names: string;
+  readonly columnTypes: ColumnTypes;
 
   /**
    * Expression: which history of the store this is, which changes when a standby becomes the primary;
@@ -149,61 +194,17 @@ export interface Engine {
   readonly later: (seconds: number | string) => string;
   /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
   readonly toBytes: (text: string) => string;
-  /** Expression: the handle in a product's document, as JSON escapes it. It is indexed. */
-  readonly handleOf: (document: string) => string;
   /** Condition: whether bytes contain a text in UTF-8. */
   readonly contains: (bytes: string, text: string) => string;
-  /** How a statement names its nth value, counted from 1. */
-  readonly placeholder: (place: number) => string;
-  /** Conditions: whether a product's document has a value, as JSON escapes it. They are indexed. */
-  readonly hasStatus: (document: string, value: string) => string;
-  readonly hasVendor: (document: string, value: string) => string;
-  readonly hasTag: (document: string, value: string) => string;
-  /**
-   * Queries for the ids above `$1`, in order, of the products that meet all conditions.
-   * @param words how a statement names a value that `toSearchText` made; undefined for all products
-   * @param conditions made by `hasStatus` and the like
-   */
-  readonly productQueries: (words: string | undefined, conditions: readonly string[]) => ProductQueries;
-  /** Runs a query in which no table may be read as a whole. */
-  readonly readByIndex: <Row>(sql: SQL, statement: string, values: Value[]) => Promise<Row[]>;
-  /** Search text that matches all words. The last may be a prefix. */
-  readonly toSearchText: (words: readonly string[], isLastPrefix: boolean) => string;
-
   readonly keyList: KeyList;
-  /** Whether one statement for several requests saves round trips to a server. */
-  readonly hasRoundTrips: boolean;
+  /** Expression: the handle in a product's document, as JSON escapes it. It is indexed. */
+  readonly handleOf: (document: string) => string;
 
+  /** Finds the ids of products, in order, without reading a whole table. */
+  readonly findProductIds: (
+    connections: Pick<EngineConnections, "sql" | "read">,
+    search: ProductSearch,
+  ) => Promise<string[]>;
   /** Inserts many rows whose keys are new, as fast as the engine can. */
   readonly load: <Row>(sql: SQL, rows: NewRows<Row>) => Promise<void>;
-  /** Makes the space of deleted rows reusable, and updates the map of pages visible to all. */
-  readonly vacuum: (sql: SQL, table: string) => Promise<void>;
-  /** Frees the disk space of the write-ahead log. */
-  readonly truncateLog: (sql: SQL) => Promise<void>;
-  /** The space that the store has freed inside its file. */
-  readonly readReusableBytes: (sql: SQL) => Promise<number>;
-
-  /**
-   * Copies the store at a URL, as of one moment, into an empty file, and checks the copy; undefined for a
-   * server, which has tools of its own.
-   */
-  readonly backUp: ((url: string, path: string) => void) | undefined;
-
-  /** Whether the engine raised the error. Statements are tested, so the store is unreachable. */
-  readonly isStoreError: (error: unknown) => boolean;
-  /** Whether another process holds the write lock. */
-  readonly isBusy: (error: unknown) => boolean;
-  /** Whether a wait for a lock reached the limit. */
-  readonly isLocked: (error: unknown) => boolean;
-  /** Whether the disk is full, or a file reached its size limit. */
-  readonly isDiskFull: (error: unknown) => boolean;
-  readonly isTableMissing: (error: unknown) => boolean;
-  /** Whether the connection failed, and not a statement; also if it leads to a standby. */
-  readonly isConnectionLost: (error: unknown) => boolean;
-  /** Whether a prepared statement is not that of the connection: a pooler exchanged the connection. */
-  readonly isPreparedElsewhere: (error: unknown) => boolean;
-  /** Whether a pooler refused the parameters of a connection. */
-  readonly isPoolerRefusal: (error: unknown) => boolean;
-  /** Whether the connection leads to a standby, which accepts no writes. */
-  readonly isReadOnly: (error: unknown) => boolean;
 }

@@ -5,12 +5,12 @@ const patienceMs = 30_000;
 const pauseMs = 10;
 
 /** Retries while the store is busy with another process's write. */
-export async function retryWhileBusy<T>({ isBusy }: Pick<Engine, "isBusy">, work: () => Promise<T>): Promise<T> {
+export async function retryWhileBusy<T>({ classify }: Pick<Engine, "classify">, work: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; await Bun.sleep(pauseMs)) {
     try {
       return await work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() - startedAt > patienceMs) throw error;
+      if (classify(error) !== "busy" || performance.now() - startedAt > patienceMs) throw error;
     }
   }
 }

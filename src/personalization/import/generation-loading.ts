@@ -1,7 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { Database, Transaction } from "../../database/database.ts";
 import { checkFreeSpace, retryWhenDiskFull } from "../../database/disk.ts";
-import type { NewRows } from "../../database/engines/insert-rows.ts";
+import type { NewRows } from "../../database/engines/engine.ts";
 import { createGenerationTables, indexGenerationTables, tablesOf } from "../../database/generation-tables.ts";
 import { requireUnderWay } from "../../jobs/claim.ts";
 import { removeMarkedGenerations } from "../generation-removal.ts";
@@ -16,7 +16,7 @@ import { type Fingerprints, generations, makeCurrent } from "../versions.ts";
 export async function beginGeneration(database: Database, brand: string, run: number): Promise<number> {
   return await database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
-    await engine.lockBrand(sql, brand);
+    await transaction.lock({ brand });
     await requireUnderWay(transaction, run);
     await sql`UPDATE generation SET state = 'removed' WHERE brand = ${brand} AND state = 'loading'`;
     const [row] = await sql<{ id: number }[]>`
@@ -131,7 +131,7 @@ export async function finishGeneration(
   });
   await database.inTransaction(async (transaction) => {
     // So that no rollback comes between what makeCurrent reads and what it writes.
-    await transaction.engine.lockBrand(transaction.sql, brand);
+    await transaction.lock({ brand });
     await requireUnderWay(transaction, run);
     await holdGeneration(transaction, generation);
     await transaction.sql`

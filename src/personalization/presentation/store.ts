@@ -48,7 +48,7 @@ export function savePresentation(
 ): Promise<void> {
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
-    await engine.lockBrand(sql, brand);
+    await transaction.lock({ brand });
     await requireUnderWay(transaction, run);
     const from = await findCurrent(transaction, presentations, brand);
     const [row] = await sql<{ id: number }[]>`

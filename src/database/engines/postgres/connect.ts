@@ -1,5 +1,7 @@
 import { SQL } from "bun";
 import type { ConnectOptions, EngineConnections, Purpose, Value } from "../engine.ts";
+import { isStandby } from "./errors.ts";
+import { holdRun } from "./run-lock.ts";
 
 /** Useful number of concurrent reads. */
 export const maxConcurrentReads = 16;
@@ -93,23 +95,34 @@ export function connect(
     const finish = () => sql.close({ timeout: finishingSeconds }).catch(() => {});
     setTimeout(finish, finishingSeconds * 1000).unref();
   });
+  const replace = () => {
+    // A query that waits on a silent connection fails now.
+    void close(0).catch(() => {});
+    pools = openAll();
+  };
   return {
     get sql() {
       return pools.sql;
     },
-    get transactions() {
-      return pools.transactions;
+    begin: async <T>(work: (transaction: SQL) => Promise<T>, run: number | undefined) => {
+      try {
+        // Not READ WRITE: a standby would refuse it with a code that says nothing of a standby.
+        return (await pools.transactions.begin("ISOLATION LEVEL READ COMMITTED", async (transaction) => {
+          if (run !== undefined) await holdRun(transaction, pools.sql, run);
+          return await work(transaction);
+        })) as T;
+      } catch (error) {
+        // The next connection leads to the primary, when there is one.
+        if (isStandby(error)) replace();
+        throw error;
+      }
     },
     read: <Row>(statement: string, values: Value[]) => {
       if (purpose === "serving") countPrepared(statement);
       return pools.sql.unsafe<Row[]>(statement, values);
     },
     close,
-    replace: () => {
-      // A query that waits on a silent connection fails now.
-      void close(0).catch(() => {});
-      pools = openAll();
-    },
+    replace,
     folder: undefined,
   };
 }

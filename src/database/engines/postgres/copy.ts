@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import type { Cell, NewRows } from "../insert-rows.ts";
+import type { Cell, NewRows } from "../engine.ts";
 
 /** Characters of one write, about. */
 const chunkLength = 256 * 1024;

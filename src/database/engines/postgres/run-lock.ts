@@ -1,4 +1,5 @@
 import type { SQL } from "bun";
+import { sqlStateOf } from "./errors.ts";
 
 /** The first key of the advisory locks of runs; the second is the run's id. */
 const lockClass = 736574731;
@@ -41,7 +42,7 @@ export async function endAbandoned(sql: SQL): Promise<string[]> {
       .map(({ run, pid }) => `run ${run} was abandoned, and its connection (process ${pid}) ${missing}`);
   } catch (error) {
     // insufficient_privilege
-    if ((error as { errno?: unknown }).errno !== "42501") throw error;
+    if (sqlStateOf(error) !== "42501") throw error;
     return [`the connection of an abandoned run ${missing}`];
   }
 }

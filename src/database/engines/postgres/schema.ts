@@ -1,4 +1,5 @@
 import { tables } from "../../schema.ts";
+import type { ProductFact } from "../engine.ts";
 import { columnTypes } from "./column-types.ts";
 
 /** Expression: an instant as ISO 8601 in UTC with milliseconds. */
@@ -26,12 +27,14 @@ const textOf = (document: string, field: string) => `split_part(split_part(${doc
 
 const statusOf = (document: string) => `left(${textOf(document, "status")}, ${maxLength})`;
 const vendorOf = (document: string) => `left(${textOf(document, "vendor")}, ${maxLength})`;
-export const hasStatus = (document: string, value: string) =>
-  `${statusOf(document)} = left(CAST(${value} AS TEXT), ${maxLength})`;
-export const hasVendor = (document: string, value: string) =>
-  `${vendorOf(document)} = left(CAST(${value} AS TEXT), ${maxLength})`;
-export const hasTag = (document: string, value: string) =>
-  `product_tags(${document}) @> ARRAY[left(CAST(${value} AS TEXT), ${maxLength})]`;
+const cut = (value: string) => `left(CAST(${value} AS TEXT), ${maxLength})`;
+
+/** Conditions: whether a product's document has a value, as JSON escapes it. They are indexed. */
+export const hasFact: Readonly<Record<ProductFact, (document: string, value: string) => string>> = {
+  status: (document, value) => `${statusOf(document)} = ${cut(value)}`,
+  vendor: (document, value) => `${vendorOf(document)} = ${cut(value)}`,
+  tag: (document, value) => `product_tags(${document}) @> ARRAY[${cut(value)}]`,
+};
 
 export const schema: readonly string[] = [
   ...tables(columnTypes, now),

@@ -1,6 +1,5 @@
 import { Database as File } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
-import { filePathOf } from "./open.ts";
 
 /** Rights of processes and browsers, and how far a CDN was purged, which is not so when the copy is used. */
 const emptied = ["lease", "operator_session", "purge_target"];
@@ -9,19 +8,19 @@ const emptied = ["lease", "operator_session", "purge_target"];
  * Copies a store, as of one moment, into an empty file, and checks the copy. Writers go on meanwhile.
  * @throws Error when the file is not empty, or the copy is damaged
  */
-export function backUp(url: string, path: string): void {
+export function backUp(store: string, path: string): void {
   // That of a backup that was killed: SQLite would apply it to this one.
   const removeJournal = () => rmSync(`${path}-journal`, { force: true });
   removeJournal();
   try {
-    copy(url, path);
+    copy(store, path);
   } finally {
     removeJournal();
   }
 }
 
-function copy(url: string, path: string): void {
-  using store = new File(filePathOf(url), { readonly: true });
+function copy(from: string, path: string): void {
+  using store = new File(from, { readonly: true });
   store.run("PRAGMA busy_timeout = 10000");
   store.run("VACUUM INTO ?", [path]);
   using file = new File(path);

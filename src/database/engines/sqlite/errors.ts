@@ -1,5 +1,6 @@
 import { SQLiteError } from "bun:sqlite";
 import { SQL } from "bun";
+import type { StoreFailure } from "../engine.ts";
 
 const codeOf = (error: unknown) => `${(error as { code?: unknown }).code}`;
 
@@ -8,15 +9,15 @@ export class LostFileError extends Error {
   override readonly name = "LostFileError";
 }
 
-/** The driver and the reader have an error class each. */
-export const isStoreError = (error: unknown) =>
-  error instanceof SQL.SQLiteError || error instanceof SQLiteError || error instanceof LostFileError;
-
-export const isBusy = (error: unknown) => codeOf(error).startsWith("SQLITE_BUSY");
+export function classify(error: unknown): StoreFailure | undefined {
+  // The driver and the reader have an error class each.
+  const isOwn = error instanceof SQL.SQLiteError || error instanceof SQLiteError || error instanceof LostFileError;
+  if (!isOwn) return undefined;
+  const code = codeOf(error);
+  if (code.startsWith("SQLITE_BUSY")) return "busy";
+  // A quota or a file size limit appears as a failed write.
+  if (/^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(code)) return "full";
+  return error.message.includes("no such table") ? "missing" : "other";
+}
 
 export const isReadOnly = (error: unknown) => codeOf(error).startsWith("SQLITE_READONLY");
-
-/** A quota or a file size limit appears as a failed write. */
-export const isDiskFull = (error: unknown) => /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(codeOf(error));
-
-export const isTableMissing = (error: unknown) => /no such table/.test((error as Error).message);

@@ -16,7 +16,7 @@ import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
 import type { EngineConnections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { isBusy, isReadOnly, isStoreError, LostFileError } from "./errors.ts";
+import { classify, isReadOnly, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** An absolute path, because the driver gives a meaning to relative ones such as `file:x`, and ignores spaces. */
@@ -54,7 +54,7 @@ export async function openFile(path: string, purpose: Purpose): Promise<EngineCo
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
     for (const pragma of [...pragmas, ...pragmasOf[purpose]])
-      await retryWhileBusy({ isBusy }, () => sql.unsafe(pragma));
+      await retryWhileBusy({ classify }, () => sql.unsafe(pragma));
   } catch (error) {
     await sql.close({ timeout: 0 });
     throw error;
@@ -64,24 +64,23 @@ export async function openFile(path: string, purpose: Purpose): Promise<EngineCo
     closeReader();
     await sql.close({ timeout });
   };
-  // No network is in between, so nothing has to be replaced.
-  return { sql, transactions: sql, folder, read, close, replace: () => {} };
+  // With the only lock from the start. That of a process ends with it, so a run need not be known.
+  const begin = async <T>(work: (transaction: SQL) => Promise<T>) => (await sql.begin("IMMEDIATE", work)) as T;
+  return { sql, begin, folder, read, close };
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** An empty file is a database without tables, unless all of them are in the write-ahead log. */
-export const exists = (path: string) => sizeOf(path) > 0 || sizeOf(`${path}-wal`) > 0;
-
 /** Closing a writable connection moves the write-ahead log into the file, which loses the log of a damaged one. */
 export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>): Promise<T | undefined> {
   // SQLite would remove the log.
-  if (sizeOf(path) === 0)
+  if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
     throw new Error(`it is missing or empty, but ${path}-wal has changes; put a backup in its place`);
   const look = async (name: string, flags: number) => {
     using file = new File(name, flags);
     return await work(<Row>(statement: string, values: Value[]) => file.query<Row, Value[]>(statement).all(...values));
   };
+  if (sizeOf(path) === 0) return await look(":memory:", constants.SQLITE_OPEN_READWRITE);
   const lookAtFileAlone = () =>
     look(`${pathToFileURL(path)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
   // Otherwise, even a read-only connection leaves files of its user, in which others could not write.
@@ -93,7 +92,7 @@ export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>):
     // What a killed process has left must be rolled back, unless the store is another program's. Until then,
     // it may look damaged.
     return await lookAtFileAlone().catch((cause: unknown) => {
-      if (!isStoreError(cause)) throw cause;
+      if (classify(cause) === undefined) throw cause;
       return undefined;
     });
   }
@@ -135,7 +134,7 @@ function isAtRest(link: string): boolean {
 }
 
 /** Lets reads continue while an import writes. To switch to WAL, SQLite ignores the busy timeout. */
-export const prepareFile = (sql: SQL) => retryWhileBusy({ isBusy }, () => sql.unsafe("PRAGMA journal_mode = WAL"));
+export const prepare = (sql: SQL) => retryWhileBusy({ classify }, () => sql.unsafe("PRAGMA journal_mode = WAL"));
 
 /** The statements of many brands' generations, which come and go. */
 const maxStatements = 100;

@@ -1,4 +1,5 @@
 import { tables } from "../../schema.ts";
+import type { ProductFact } from "../engine.ts";
 import { columnTypes } from "./column-types.ts";
 
 /** Expression: the database's clock. */
@@ -27,16 +28,20 @@ function factsOf(document: string): string {
 const hasText = (field: string) => (document: string, value: string) =>
   `instr(${factsOf(document)}, ',"${field}":"' || ${value} || '","') > 0`;
 
-export const hasStatus = hasText("status");
-export const hasVendor = hasText("vendor");
-
-export function hasTag(document: string, value: string): string {
+function hasTag(document: string, value: string): string {
   const facts = factsOf(document);
   const rest = `substr(${facts}, instr(${facts}, ',"tags":"') + 9)`;
   const tags = `substr(${rest}, 1, instr(${rest}, '","') - 1)`;
   // Most products are told apart by the first condition, which costs little.
   return `instr(${facts}, ${value}) > 0 AND instr(', ' || ${tags} || ', ', ', ' || ${value} || ', ') > 0`;
 }
+
+/** Conditions: whether a product's document has a value, as JSON escapes it. */
+export const hasFact: Readonly<Record<ProductFact, (document: string, value: string) => string>> = {
+  status: hasText("status"),
+  vendor: hasText("vendor"),
+  tag: hasTag,
+};
 
 const [before, after] = [handleOf("OLD.document"), handleOf("NEW.document")];
 

@@ -1,0 +1,38 @@
+import { SQL } from "bun";
+import type { StoreFailure } from "../engine.ts";
+
+/** The server's code of an error: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+export const sqlStateOf = (error: unknown) => `${(error as { errno?: unknown }).errno}`;
+
+const failures: Readonly<Record<string, StoreFailure>> = {
+  // lock_not_available
+  "55P03": "locked",
+  // disk_full
+  "53100": "full",
+  // undefined_table
+  "42P01": "missing",
+  // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout
+  "57P01": "lost",
+  "57P02": "lost",
+  "57P03": "lost",
+  "57P05": "lost",
+  // read_only_sql_transaction
+  "25006": "lost",
+  // duplicate_prepared_statement, invalid_sql_statement_name
+  "42P05": "unprepared",
+  "26000": "unprepared",
+};
+
+export function classify(error: unknown): StoreFailure | undefined {
+  // The base class: a lost connection may have no class of its own.
+  if (!(error instanceof SQL.SQLError)) return undefined;
+  // Those of the driver.
+  if (/^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)_/.test(`${(error as { code?: unknown }).code}`)) return "lost";
+  const state = sqlStateOf(error);
+  // protocol_violation. The server has other codes and words for parameters.
+  if (state === "08P01" && error.message.startsWith("unsupported startup parameter")) return "refused";
+  return failures[state] ?? "other";
+}
+
+/** Whether the connection leads to a standby, as during a failover. */
+export const isStandby = (error: unknown) => sqlStateOf(error) === "25006";
