@@ -66,8 +66,8 @@ export interface ColumnTypes {
 }
 
 /**
- * Locks that serialize transactions. That of the schema, and those of a brand's generations and
- * presentations, are held for long; the first is waited for as long as it takes.
+ * Locks that serialize transactions: those that create the tables, which may wait without a limit;
+ * record changes; or change which versions a brand has.
  */
 export type LockName = "schema" | "changes" | { readonly brand: string };
 

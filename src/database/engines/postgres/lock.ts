@@ -13,7 +13,7 @@ export async function lock(transaction: SQL, name: LockName): Promise<void> {
     await transaction`SELECT CAST(pg_advisory_xact_lock(${brandLocks}, hashtext(${name.brand})) AS TEXT)`;
     return;
   }
-  // Whoever creates the tables takes as long as necessary.
+  // Another process may take long to create the tables, and this one after it.
   if (name === "schema") await transaction.unsafe("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0");
   await transaction.unsafe(`SELECT pg_advisory_xact_lock(${name === "schema" ? schemaLock : changesLock})`);
 }
