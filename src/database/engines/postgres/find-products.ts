@@ -32,7 +32,7 @@ export const findProductIds: Engine["findProductIds"] = async ({ sql, read }, se
   const readByIndex = async (query: string) => {
     const rows = await sql.begin("READ ONLY", async (transaction) => {
       await transaction.unsafe("SET LOCAL enable_seqscan = off; SET LOCAL enable_nestloop = off");
-      return await transaction.unsafe<{ id: string }[]>(`${query} LIMIT ${limit}`, [...values]);
+      return await transaction.unsafe<{ id: string }[]>(`${query} LIMIT ${limit}`, values);
     });
     return rows.map(({ id }) => id);
   };
@@ -44,7 +44,7 @@ export const findProductIds: Engine["findProductIds"] = async ({ sql, read }, se
       SELECT FROM product WHERE product.id = sorted.id AND ${conditions.join(" AND ")} OFFSET 0
     ) THEN 1 ELSE 0 END AS "isFound"
     FROM (${sorted} LIMIT ${candidates}) AS sorted ORDER BY sorted.id`,
-    [...values],
+    values,
   );
   const found = looked.filter(({ isFound }) => isFound === 1).map(({ id }) => id);
   if (found.length >= limit || looked.length < candidates) return found.slice(0, limit);

@@ -16,6 +16,6 @@ export const findProductIds: Engine["findProductIds"] = async ({ sql }, search) 
         `SELECT CAST(product.id AS TEXT) AS id
         FROM product_word CROSS JOIN product INDEXED BY product_filter ON product.id = product_word.rowid
         WHERE product_word.rowid > $1 AND product_word MATCH ${words} ${all} ORDER BY product_word.rowid`;
-  const rows = await sql.unsafe<{ id: string }[]>(`${query} LIMIT ${search.limit}`, [...values]);
+  const rows = await sql.unsafe<{ id: string }[]>(`${query} LIMIT ${search.limit}`, values);
   return rows.map(({ id }) => id);
 };
