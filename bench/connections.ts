@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { findChangePosition } from "../src/database/change.ts";
+import { findPosition } from "../src/database/change-log.ts";
 import { readNow } from "../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../src/database/index.ts";
 import { abandonRuns } from "../src/jobs/claim.ts";
@@ -114,7 +114,7 @@ async function countReplicas(url: string, server: number): Promise<void> {
     const loops = replicas.flatMap(({ serving, scheduling }) => [
       repeat(pollMs, async () => {
         const sentMs = performance.now();
-        await findChangePosition(serving);
+        await findPosition(serving);
         slowestMs = Math.max(slowestMs, performance.now() - sentMs);
       }),
       repeat(cleanUpMs, () => abandonRuns(scheduling)),

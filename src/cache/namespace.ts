@@ -17,7 +17,7 @@ export interface CacheEntry {
 
 export interface CacheLifetime {
   /**
-   * Whether the {@link CacheInvalidator} removes changed entries, so that a cached entry is
+   * Whether the change log removes changed entries, so that a cached entry is
    * current.
    */
   readonly isInvalidated: boolean;

@@ -2,6 +2,7 @@ import type { Log } from "../base/log.ts";
 import type { Fetch } from "../base/outgoing.ts";
 import { repeat } from "../base/time.ts";
 import { listChanges, type NumberedChange } from "../database/change.ts";
+import { classify, type Position } from "../database/change-log.ts";
 import type { Database } from "../database/database.ts";
 import type { Lease } from "../database/lease.ts";
 import { giveBack, hasTokens } from "./budget.ts";
@@ -49,8 +50,7 @@ type FoundPosition = PurgePosition & { readonly foundMs: number };
 
 /** The newest change at some polls. */
 interface SeenChange {
-  readonly newest: number;
-  readonly history: string;
+  readonly newest: Position;
   /** When it was seen first. */
   readonly atMs: number;
 }
@@ -90,20 +90,20 @@ class Follower {
     this.#isFormKnown ||= position.state?.form === this.#options.form;
     // Before the first purge has succeeded, the state has none: then everything is still to be purged.
     const form = (this.#isFormKnown && position.state?.form) || this.#options.form;
-    const upTo = this.#settledChange(position);
-    if (findRange(position, upTo, form) === undefined || this.#mustWait(position)) return pollMs;
+    const settled = this.#settledChange(position);
+    if (findRange(position, settled, form) === undefined || this.#mustWait(position)) return pollMs;
     const wasHeld = this.#lease.isHeld;
     if (!(await this.#lease.hold())) return refusedMs;
     // Another process may have purged in the meantime.
     const current = wasHeld ? position : await this.#findPosition();
-    const range = findRange(current, upTo, form);
+    const range = findRange(current, settled, form);
     if (range === undefined || this.#mustWait(current)) return pollMs;
     const changes = await this.#loadChanges(range, current);
     const plan = planPurge(current, range, changes, this.#target, form);
     if (plan === undefined) return refusedMs;
     if (!(await this.#execute(plan, current))) return refusedMs;
-    const settled = changes.due.filter(({ number }) => number <= plan.next.second);
-    if (settled.length > 0) this.#options.onSettled(settled);
+    const purgedTwice = changes.due.filter(({ number }) => number <= plan.next.second);
+    if (purgedTwice.length > 0) this.#options.onSettled(purgedTwice);
     return pollMs;
   }
 
@@ -117,15 +117,16 @@ class Follower {
   }
 
   /** The newest change that was seen long enough ago. */
-  #settledChange({ newest, history }: PurgePosition): number {
+  #settledChange({ newest }: PurgePosition): Position | undefined {
     const atMs = performance.now();
     const last = this.#seen.at(-1);
+    const kind = last === undefined ? "skipped" : classify(last.newest, newest);
     // Numbers of lost changes are used again.
-    if (last !== undefined && (newest < last.newest || history !== last.history)) this.#seen = [];
-    if (newest !== this.#seen.at(-1)?.newest) this.#seen.push({ newest, history, atMs });
+    if (kind === "skipped" || kind === "replaced") this.#seen = [];
+    if (kind !== "none") this.#seen.push({ newest, atMs });
     const settled = this.#seen.findLastIndex((seen) => atMs - seen.atMs >= gatherMs);
     this.#seen = this.#seen.slice(Math.max(0, settled));
-    return settled < 0 ? 0 : (this.#seen[0]?.newest ?? 0);
+    return settled < 0 ? undefined : this.#seen[0]?.newest;
   }
 
   async #loadChanges({ first, due }: PurgeRange, { state }: PurgePosition) {

@@ -1,4 +1,5 @@
-import { keptChanges, type NumberedChange } from "../database/change.ts";
+import type { NumberedChange } from "../database/change.ts";
+import { classify, type Position } from "../database/change-log.ts";
 import { Budget, maxRequests, type TaggedRequest } from "./budget.ts";
 import type { PurgeMark, PurgePosition, PurgeState } from "./position.ts";
 import { addToBatches, kinds, listTags, simplify, type TagBatch, type TagKinds } from "./tags.ts";
@@ -22,30 +23,29 @@ export interface PurgeRange {
 
 /**
  * Finds out whether there is anything to purge.
- * @param upTo the last change to purge; replicas may still serve old responses for later ones
+ * @param settled the last change to purge; replicas may still serve old responses for later ones
  */
 export function findRange(
-  { state, newest, history, now }: PurgePosition,
-  upTo: number,
+  { state, newest, now }: PurgePosition,
+  settled: Position | undefined,
   form: string,
 ): PurgeRange | undefined {
-  if (state === undefined || state.form !== form)
-    return { isEverything: true, first: [newest, newest], due: undefined };
-  const { first, second, marks } = state;
-  // The store was restored from a backup, or changes have already been deleted from its log. After a
-  // failover, the cache may have responses that show lost changes.
-  const isOtherHistory = state.history !== history;
-  const isLost = newest < first || newest - first >= keptChanges || isOtherHistory;
-  if (isLost) return { isEverything: true, first: [newest, newest], due: undefined };
+  const everything = { isEverything: true, first: [newest.number, newest.number], due: undefined } as const;
+  if (state === undefined || state.form !== form) return everything;
+  const { first, second, history, marks } = state;
+  const purged = { number: first, history };
+  const kind = classify(purged, newest);
+  if (kind === "skipped" || kind === "replaced") return everything;
   // After the clock was set back, a mark is in the future.
   const isDue = ({ at }: PurgeMark) => Math.abs(Date.parse(now) - Date.parse(at)) >= secondPurgeS * 1000;
   const dueMarks = marks.slice(0, marks.findLastIndex(isDue) + 1);
   const last = dueMarks.at(-1);
-  const isDueEverything = dueMarks.some((mark) => mark.isEverything) || newest - second >= keptChanges;
+  const isDueEverything =
+    dueMarks.some((mark) => mark.isEverything) || classify({ number: second, history }, newest) === "skipped";
   const due = last && { ...last, isEverything: isDueEverything };
-  return upTo > first || due !== undefined
-    ? { isEverything: false, first: [first, Math.max(first, upTo)], due }
-    : undefined;
+  const upTo = settled !== undefined && classify(purged, settled) === "advanced" ? settled.number : undefined;
+  if (upTo === undefined && due === undefined) return undefined;
+  return { isEverything: false, first: [first, upTo ?? first], due };
 }
 
 export interface PurgePlan {
@@ -75,8 +75,8 @@ export function planPurge(
   target: PurgeTarget,
   form: string,
 ): PurgePlan | undefined {
-  const { newest, history, now } = position;
-  const state = position.state ?? createState(newest);
+  const { newest, now } = position;
+  const state = position.state ?? createState(newest.number);
   const { atOnce = maxRequests } = state;
   const budget = new Budget(target, state, now);
   const choice = choose(range, changes, target, budget, atOnce);
@@ -94,7 +94,7 @@ export function planPurge(
     next: {
       ...reserved,
       form,
-      history,
+      history: newest.history,
       first: upTo,
       second: settled ?? state.second,
       marks,

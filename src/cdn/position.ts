@@ -1,4 +1,5 @@
 import { findOldestChangeS, StandbyError } from "../database/change.ts";
+import type { Position } from "../database/change-log.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { Lease } from "../database/lease.ts";
 
@@ -63,10 +64,8 @@ export interface PurgeFailure {
 export interface PurgePosition {
   /** Undefined if the cache has never been purged. */
   readonly state: PurgeState | undefined;
-  /** Number of the newest change. */
-  readonly newest: number;
-  /** Which history of the store that is: another one after a failover, which may have lost changes. */
-  readonly history: string;
+  /** The newest change. */
+  readonly newest: Position;
   /** The database's clock. */
   readonly now: string;
 }
@@ -82,8 +81,8 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
     [target],
   );
   if (row === undefined || row.history === null) throw new StandbyError();
-  const { newest, state, history, now } = row;
-  return { newest, history, now, state: state === null ? undefined : (JSON.parse(state) as PurgeState) };
+  const { newest: number, state, history, now } = row;
+  return { newest: { number, history }, now, state: state === null ? undefined : (JSON.parse(state) as PurgeState) };
 }
 
 /**
@@ -130,7 +129,7 @@ export interface PurgeStatus {
 export async function readPurgeStatus(database: Queryable, target: string): Promise<PurgeStatus> {
   const { state, newest, now } = await findPurgePosition(database, target);
   const { first = 0, failure, recent = [] } = state ?? {};
-  const changes = Math.max(0, newest - first);
+  const changes = Math.max(0, newest.number - first);
   const failedS = failure === undefined ? 0 : (Date.parse(now) - Date.parse(failure.since)) / 1000;
   const oldestS = Math.max(await findOldestChangeS(database, first), failedS);
   return { target, changes, oldestS, failure, recent };

@@ -14,47 +14,6 @@ export type NumberedChange = Change & { readonly number: number };
 /** How many changes the triggers in the schemas of the engines keep at least, for replicas that have not read them yet. */
 export const keptChanges = 100_000;
 
-/** @returns the number of the newest change; 0 when there is none */
-export async function findLastChange({ read }: Queryable): Promise<number> {
-  const [row] = await read<{ last: number }>("SELECT coalesce(max(id), 0) AS last FROM change", []);
-  return row?.last ?? 0;
-}
-
-/** The newest change of a log. In the log of another store, the same number has another time. */
-export interface ChangePosition {
-  readonly number: number;
-  /** ISO 8601 in UTC. */
-  readonly recordedAt: string;
-}
-
-export const noChange: ChangePosition = { number: 0, recordedAt: "" };
-
-/**
- * The newest change of the primary, and in which history of the store it is: another one when a
- * standby was promoted. Some changes may be lost then, and their numbers used again.
- * @throws StandbyError when the server is a standby, whose changes may be behind
- */
-export async function findChangePosition({ read, engine }: Queryable) {
-  type Row = (ChangePosition | { number: null }) & { history: string | null };
-  const [row] = await read<Row>(
-    `SELECT newest.*, ${engine.history} AS history
-    FROM (SELECT 1) AS one
-    LEFT JOIN (
-      SELECT id AS "number", recorded_at AS "recordedAt" FROM change ORDER BY id DESC LIMIT 1
-    ) AS newest ON TRUE`,
-    [],
-  );
-  if (row === undefined || row.history === null) throw new StandbyError();
-  const { history } = row;
-  return { newest: row.number === null ? noChange : { number: row.number, recordedAt: row.recordedAt }, history };
-}
-
-/** Whether a log has a change with this number and time. */
-export async function hasChange({ read }: Queryable, { number, recordedAt }: ChangePosition): Promise<boolean> {
-  const [row] = await read<ChangePosition>('SELECT recorded_at AS "recordedAt" FROM change WHERE id = $1', [number]);
-  return row?.recordedAt === recordedAt;
-}
-
 /** @returns the time since the first change after a number was made, in seconds; 0 if there is none */
 export async function findOldestChangeS({ read, engine }: Queryable, after: number): Promise<number> {
   const [oldest] = await read<{ at: string; now: string }>(

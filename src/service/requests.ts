@@ -1,7 +1,7 @@
 import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import type { Log } from "../base/log.ts";
 import { CompressionLoad } from "../cache/encoded-body.ts";
-import { CacheInvalidator } from "../cache/invalidator.ts";
+import { invalidate } from "../cache/invalidate.ts";
 import { cacheHeaders, cdnNoStore } from "../cache/policy.ts";
 import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
@@ -10,6 +10,7 @@ import { type Cdn, cdns } from "../cdn/headers.ts";
 import { removePurgeStates } from "../cdn/position.ts";
 import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
+import { ChangeLog } from "../database/change-log.ts";
 import { ClientNetworks } from "../http/client-network.ts";
 import type { ListenerContext } from "../http/endpoint.ts";
 import { FailureLog } from "../http/failure-log.ts";
@@ -59,25 +60,24 @@ export async function startRequestHandling(
   const { serving, writer } = connections;
   const polling = new AbortController();
   const limiters = createLimiters(serving.engine.maxConcurrentReads);
-  const invalidator = new CacheInvalidator();
+  const changeLog = new ChangeLog();
+  const namespaces = namespacesByNoun(operations);
   const policies = [config.cachePersonalization, config.cacheProducts];
   const servableMs = Math.max(verifiedForMs, ...policies.map(({ staleIfErrorS }) => staleIfErrorS * 1000));
   /** Whether the cache was verified lately enough to serve from it. */
-  const isServable = () => performance.now() - invalidator.verifiedAtMs <= servableMs;
-  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, () => invalidator.verifiedAtMs);
+  const isServable = () => performance.now() - changeLog.verifiedAtMs <= servableMs;
+  const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, () => changeLog.verifiedAtMs);
   const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
-  const { stopped } = await invalidator.start(
+  const { stopped } = await changeLog.start(
     {
       database: serving,
-      cache,
-      namespaces: namespacesByNoun(operations),
       storeLimiter: limiters.store,
       log,
-      // What was made from lost changes is in no log of changes.
-      onChangesLost: async () => {
-        personalization.forget();
-        cache.clear();
-        await removePurgeStates(writer);
+      onEvent: async (event) => {
+        // What was made from lost changes is in no log of changes.
+        if (event.kind === "replaced") personalization.forget();
+        await invalidate(cache, namespaces, event);
+        if (event.kind === "replaced") await removePurgeStates(writer);
       },
       onLost: () => reconnectReads(connections, config),
     },
@@ -110,7 +110,7 @@ export async function startRequestHandling(
       requests,
       cache,
       limiters: Object.values(limiters),
-      isStoreUnreachable: () => invalidator.isStoreUnreachable,
+      isStoreUnreachable: () => changeLog.isStoreUnreachable,
     },
     sources: {
       cache,
@@ -132,7 +132,7 @@ export async function startRequestHandling(
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
       notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),
-      cdnGuard: cdn && { field: cdn.cacheField, noStore: cdnNoStore, verifiedAtMs: () => invalidator.verifiedAtMs },
+      cdnGuard: cdn && { field: cdn.cacheField, noStore: cdnNoStore, verifiedAtMs: () => changeLog.verifiedAtMs },
     }),
   };
 }

@@ -37,7 +37,7 @@ describe("after a failure, the next purge", () => {
 
   test("does not wait for a clock that was set back", () => {
     const failed = fail(state, new PurgeError("no", { retryAfterS: 60 }), at(0), 0);
-    const waitsAt = (ms: number) => mustWait({ state: failed, newest: 1, history: "", now: at(ms) });
+    const waitsAt = (ms: number) => mustWait({ state: failed, newest: { number: 1, history: "" }, now: at(ms) });
     expect([0, 59_999, 60_000, -1, -3_600_000].map(waitsAt)).toEqual([true, true, false, false, false]);
   });
 

@@ -31,11 +31,10 @@ export function createWorld(of: PurgeTarget, initial?: PurgeState) {
     plan: (form = "a"): PurgePlan | undefined => {
       const position: PurgePosition = {
         state: world.state,
-        newest: world.newest,
-        history: world.history,
+        newest: { number: world.newest, history: world.history },
         now: at(world.nowMs),
       };
-      const range = findRange(position, world.newest, form);
+      const range = findRange(position, position.newest, form);
       if (range === undefined) return undefined;
       const between = (after: number, upTo: number) => log.filter(({ number }) => number > after && number <= upTo);
       const changes = {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { findLastChange, listChanges } from "../../src/database/change.ts";
+import { listChanges } from "../../src/database/change.ts";
+import { findPosition } from "../../src/database/change-log.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
 import { walkFragments } from "../../src/personalization/generation-walk.ts";
@@ -41,7 +42,7 @@ test("an import that ends while another generation becomes current follows that 
 
   expect(await findChange(database, generations, brand)).toEqual({ from: third, to: first });
   // The import was compared with the second one, so caches cannot rely on its fingerprints.
-  const last = await findLastChange(database);
+  const { number: last } = await findPosition(database);
   expect(await listChanges(database, last - 1, last)).toEqual([
     { number: last, noun: "personalization", fingerprints: undefined },
   ]);

@@ -1,0 +1,195 @@
+import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
+import type { Log } from "../base/log.ts";
+import { keptChanges, listChanges, type NumberedChange, StandbyError } from "./change.ts";
+import type { Database, Queryable } from "./database.ts";
+
+/** A place in the change log. */
+export interface Position {
+  /** Of a change; 0 before the first. */
+  readonly number: number;
+  /**
+   * In which history of the store: another one when a standby was promoted. Some changes may be lost
+   * then, and their numbers used again.
+   */
+  readonly history: string;
+  /**
+   * When the change was recorded. In the log of another store, the same number has another time.
+   * Undefined before the first change, and in a position that is stored beside the log, which goes
+   * back with it.
+   */
+  readonly recordedAt?: string | undefined;
+}
+
+/** The position of the newest change, and what the log has at an earlier position. */
+export interface LogState extends Position {
+  /** When the change with the earlier number was recorded; undefined if there is none. */
+  readonly earlierAt?: string | undefined;
+}
+
+/** What happened to the log since an earlier position. */
+export type LogEvent =
+  | { readonly kind: "advanced"; readonly changes: readonly NumberedChange[] }
+  /** Some changes are unknown: the log has dropped them, or a failover lost them. Stored positions show it too. */
+  | { readonly kind: "skipped" }
+  /**
+   * Changes are lost, and the history is the same: the store went back to an earlier state, and
+   * stored positions with it. Or two standbys were promoted without knowing of each other.
+   */
+  | { readonly kind: "replaced" };
+
+/** @param kept how many of the newest changes the log has at least */
+export function classify(before: Position, now: LogState, kept = keptChanges): LogEvent["kind"] | "none" {
+  if (now.history !== before.history) return "skipped";
+  const count = now.number - before.number;
+  if (count < 0) return "replaced";
+  if (count >= kept) return "skipped";
+  if (now.earlierAt !== before.recordedAt) return "replaced";
+  return count === 0 ? "none" : "advanced";
+}
+
+/**
+ * The newest change of the primary.
+ * @throws StandbyError when the server is a standby, whose changes may be behind
+ */
+export async function findPosition({ read, engine }: Queryable, earlier?: Position): Promise<LogState> {
+  type Row = { number: number | null; recordedAt: string | null; earlierAt: string | null; history: string | null };
+  const [row] = await read<Row>(
+    `SELECT newest.*, (SELECT recorded_at FROM change WHERE id = $1) AS "earlierAt", ${engine.history} AS history
+    FROM (SELECT 1) AS one
+    LEFT JOIN (
+      SELECT id AS "number", recorded_at AS "recordedAt" FROM change ORDER BY id DESC LIMIT 1
+    ) AS newest ON TRUE`,
+    [earlier?.number ?? 0],
+  );
+  if (row === undefined || row.history === null) throw new StandbyError();
+  const { number, recordedAt, earlierAt, history } = row;
+  return { number: number ?? 0, history, recordedAt: recordedAt ?? undefined, earlierAt: earlierAt ?? undefined };
+}
+
+/** Between two polls for changes. */
+const pollIntervalMs = 200;
+/**
+ * The store counts as unreachable if it answers no query of a poll for so long. A failover or a
+ * checkpoint may take a second.
+ */
+const answerTimeoutMs = 3000;
+/** After that long without a response, the connections to the store are given up, as requests are. */
+const silenceMs = 5000;
+/** Pause after connections that led to a standby were given up. */
+const reconnectMs = 1000;
+/** Limits the queries that pile up when the store hangs. */
+const maxPendingPolls = 2;
+
+export interface ChangeLogOptions {
+  readonly database: Database;
+  /** That of reads of the store itself; closed while the store is unreachable. */
+  readonly storeLimiter: ConcurrencyLimiter;
+  readonly log: Log;
+  /** Called again with changes while it fails, and with some changes twice when polls take long. */
+  readonly onEvent: (event: LogEvent) => Promise<void>;
+  /**
+   * Called when the connections to the store are of no use: it has not responded for long, and a lost
+   * connection may never do; or they lead to a standby.
+   */
+  readonly onLost: () => void;
+}
+
+/** Polls the store's change log: every process sees each change, whichever process made it. */
+export class ChangeLog {
+  #verifiedAtMs = performance.now();
+  #isStoreUnreachable = false;
+  /** Up to where the events were handled. */
+  #position: Position = { number: 0, history: "" };
+  #pendingPolls = 0;
+  #respondedAtMs = performance.now();
+
+  /** By `performance.now()`: when everything made from the store was last verified against the log. */
+  get verifiedAtMs(): number {
+    return this.#verifiedAtMs;
+  }
+
+  get isStoreUnreachable(): boolean {
+    return this.#isStoreUnreachable;
+  }
+
+  /**
+   * Reads the current position, then polls until the signal aborts. Call it
+   * before anything is cached.
+   * @returns a promise that settles when polling has stopped
+   */
+  async start(options: ChangeLogOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
+    this.#position = await findPosition(options.database);
+    return { stopped: this.#run(options, signal) };
+  }
+
+  async #run(options: ChangeLogOptions, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const startedMs = performance.now();
+      const problem = await this.#pollWithTimeout(options);
+      if (signal.aborted) return;
+      if (problem === undefined) this.#verifiedAtMs = startedMs;
+      // A connection that ends, or a restart, is not yet a loss: other requests may succeed.
+      const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
+      if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)
+        this.#setStoreProblem(options, problem);
+      // Until a connection leads to the primary.
+      const isStandby = problem instanceof StandbyError;
+      if (isStandby) options.onLost();
+      if (this.#pendingPolls > 0 && performance.now() - this.#respondedAtMs > silenceMs) {
+        this.#respondedAtMs = performance.now();
+        options.onLost();
+      }
+      await Bun.sleep(isStandby ? reconnectMs : pollIntervalMs);
+    }
+  }
+
+  /** @returns the reason why the store could not be polled */
+  async #pollWithTimeout(options: ChangeLogOptions): Promise<Error | undefined> {
+    if (this.#pendingPolls >= maxPendingPolls) return new Error("the store does not respond");
+    this.#pendingPolls++;
+    const startedMs = performance.now();
+    let isOver = false;
+    const polling = this.#poll(options)
+      .then(() => undefined)
+      .catch((error: Error) => error)
+      .finally(() => {
+        isOver = true;
+        this.#pendingPolls--;
+        this.#respondedAtMs = performance.now();
+      });
+    const silence = async () => {
+      while (!isOver) {
+        const silentMs = performance.now() - Math.max(startedMs, this.#respondedAtMs);
+        if (silentMs >= answerTimeoutMs) break;
+        await Bun.sleep(answerTimeoutMs - silentMs);
+      }
+      return new Error("the store does not respond");
+    };
+    return await Promise.race([polling, silence()]);
+  }
+
+  async #poll({ database, onEvent }: ChangeLogOptions): Promise<void> {
+    // A later poll on another connection may overtake this one: then changes are handled twice.
+    const before = this.#position;
+    const now = await findPosition(database, before);
+    this.#respondedAtMs = performance.now();
+    const kind = classify(before, now);
+    if (kind === "none") return;
+    await onEvent(
+      kind === "advanced" ? { kind, changes: await listChanges(database, before.number, now.number) } : { kind },
+    );
+    // Set last, so that a failed poll yields the same event again.
+    this.#position = now;
+  }
+
+  #setStoreProblem({ storeLimiter, log }: ChangeLogOptions, problem: Error | undefined): void {
+    this.#isStoreUnreachable = problem !== undefined;
+    if (problem === undefined) {
+      storeLimiter.open();
+      log.info("the store is reachable again");
+    } else {
+      storeLimiter.close();
+      log.warn({ cause: problem.message }, "the store is unreachable: only cached responses are served");
+    }
+  }
+}
