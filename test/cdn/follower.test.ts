@@ -8,11 +8,11 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { connectTo, createMigratedStore } from "../support/pds.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";
-import { until } from "../support/until.ts";
+import { until, untilEqual } from "../support/until.ts";
 
 const optionsFor = (url: string): PurgeOptions => ({
   ...{ cdn: "generic", url, method: "POST", headers: { Authorization: "Bearer {token}" }, body: '{"tags":{tags}}' },
-  ...{ max_tags: 1, requests_per_minute: 600, burst: 2, max_age: 86_400 },
+  ...{ max_tags: 1, requests_per_minute: 600, burst: 10, max_age: 86_400 },
 });
 
 /** Follows the changes of a new store. @param prepare statements that run before */
@@ -88,4 +88,23 @@ test("products that were purged as a whole are known, to probe some", async () =
   await until("they are purged twice", () => settled.length > 0);
   expect(settled.toSorted()).toEqual(rows.map(({ id }) => `${id}`).toSorted());
   expect(provider.countOf("product-1")).toBe(0);
+});
+
+test("everything is purged once after the log went back, and again when that is due", async () => {
+  const provider = startPurgeProvider("generic");
+  const state = JSON.stringify({ form: "a", history: "", first: 0, second: 0, marks: [] });
+  const { storeUrl } = await follow(
+    provider.url,
+    `INSERT INTO purge_target (name, state) VALUES ('generic ${provider.url}', '${state}')`,
+  );
+  await using sql = await connectTo(storeUrl);
+  await sql`INSERT INTO product ${sql([1, 2].map((id) => ({ id, document: "{}", tag: "", updated_at: "" })))}`;
+  const findFirst = async () => JSON.parse((await sql`SELECT state FROM purge_target`)[0].state).first as number;
+  await untilEqual(findFirst, 2);
+  await sql`DELETE FROM change WHERE id = 2`;
+  await until("everything is purged twice", () => provider.countOf("product") > 1);
+  const [firstMs = 0, secondMs = 0] = provider.purges
+    .filter(({ tags }) => tags[0] === "product")
+    .map(({ atMs }) => atMs);
+  expect(secondMs - firstMs).toBeGreaterThan(4000);
 });

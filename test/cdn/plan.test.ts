@@ -60,6 +60,7 @@ describe("a purge", () => {
   test.each([
     ["the store was restored from a backup", (world: { newest: number }) => (world.newest -= 1)],
     ["changes were deleted from the log", (world: { newest: number }) => (world.newest += keptChanges)],
+    ["a standby was promoted", (world: { history: string }) => (world.history = "2")],
   ])("covers everything after %s", (_, change) => {
     const world = createPurged(target());
     world.addProduct("1");
