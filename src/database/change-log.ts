@@ -3,28 +3,21 @@ import type { Log } from "../base/log.ts";
 import { keptChanges, listChanges, type NumberedChange, StandbyError } from "./change.ts";
 import type { Database, Queryable } from "./database.ts";
 
-/** A place in the change log. */
+/** A change in the log. */
 export interface Position {
-  /** Of a change; 0 before the first. */
+  /** 0 before the first change. */
   readonly number: number;
-  /**
-   * In which history of the store: another one when a standby was promoted. Some changes may be lost
-   * then, and their numbers used again.
-   */
+  /** Another one after a standby was promoted, which may lack changes and use their numbers again. */
   readonly history: string;
   /**
-   * When the change was recorded. In the log of another store, the same number has another time.
-   * Undefined before the first change, and in a position that is stored beside the log, which goes
-   * back with it.
+   * In the log of another store, the same number has another time. Undefined before the first
+   * change, and in positions that are stored with the log, which go back with it.
    */
   readonly recordedAt?: string | undefined;
 }
 
-/** The position of the newest change, and what the log has at an earlier position. */
-export interface LogState extends Position {
-  /** When the change with the earlier number was recorded; undefined if there is none. */
-  readonly earlierAt?: string | undefined;
-}
+/** The newest change, and when the log recorded the one at an earlier position; undefined if it has none. */
+export type LogState = Position & { readonly earlierAt?: string | undefined };
 
 /** What happened to the log since an earlier position. */
 export type LogEvent =
@@ -32,8 +25,8 @@ export type LogEvent =
   /** Some changes are unknown: the log has dropped them, or a failover lost them. Stored positions show it too. */
   | { readonly kind: "skipped" }
   /**
-   * Changes are lost, and the history is the same: the store went back to an earlier state, and
-   * stored positions with it. Or two standbys were promoted without knowing of each other.
+   * Changes are lost in the same history, and stored positions don't show it: a backup was restored,
+   * or two standbys were promoted without knowing of each other.
    */
   | { readonly kind: "replaced" };
 
@@ -103,7 +96,7 @@ export class ChangeLog {
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
 
-  /** By `performance.now()`: when everything made from the store was last verified against the log. */
+  /** By `performance.now()`: when data in memory was last verified against the log. */
   get verifiedAtMs(): number {
     return this.#verifiedAtMs;
   }
