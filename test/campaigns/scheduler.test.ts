@@ -19,7 +19,7 @@ import {
   serve,
   writeFiles,
 } from "../support/pds.ts";
-import { createPostgres, createPostgresDatabase } from "../support/postgres.ts";
+import { createPostgresDatabase } from "../support/postgres.ts";
 import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
@@ -54,13 +54,6 @@ interface Run {
   readonly log: string | null;
 }
 
-/** A successful run that a store starts with. */
-interface Past {
-  readonly job: string;
-  readonly brand?: string;
-  readonly scheduledAt?: string;
-}
-
 /** A store with settings. Disposal stops its services and removes it. */
 interface World extends AsyncDisposable {
   readonly folder: string;
@@ -79,18 +72,18 @@ let worlds = 0;
 
 /**
  * @param settings the file of settings, without those that every world has
- * @param past runs without which a job's first run would come at once
+ * @param past jobs with a successful run, without which their first runs would come at once
  */
 async function createWorld(
-  engine: Engine | { url: string },
+  engine: Engine,
   settings: string | ((folder: string) => Promise<string>),
-  past: readonly Past[] = [],
+  past: readonly string[] = [],
 ): Promise<World> {
   await until("it is its turn", () => worlds < mostWorlds, longMs);
   worlds++;
   const folder = await mkdtemp(join(tmpdir(), "pds-test-"));
   const own = engine === "postgres" ? await createPostgresDatabase() : undefined;
-  const url = typeof engine === "object" ? engine.url : (own?.url ?? `sqlite:${join(folder, "pds.sqlite")}`);
+  const url = own?.url ?? `sqlite:${join(folder, "pds.sqlite")}`;
   const general = `brand = "${brand}"\nshop_domain = "shop.example"\n`;
   const special = typeof settings === "string" ? settings : await settings(folder);
   const [config = ""] = await writeFiles(folder, { "pds.toml": general + special });
@@ -100,14 +93,9 @@ async function createWorld(
   if (past.length > 0) {
     await closeDatabase(await openDatabase(url));
     const at = new Date().toISOString();
-    for (const run of past) {
-      await sql`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
-        VALUES (${run.job}, ${run.brand ?? brand}, ${run.scheduledAt ?? null}, ${at}, ${at}, 'succeeded')`;
-      // Since then, replicas have followed this schedule.
-      if (run.scheduledAt !== undefined) {
-        await sql`INSERT INTO job_schedule (job, brand, schedule, since)
-          VALUES (${run.job}, ${run.brand ?? brand}, '@yearly UTC', ${run.scheduledAt})`;
-      }
+    for (const job of past) {
+      await sql`INSERT INTO run (job, brand, started_at, finished_at, outcome)
+        VALUES (${job}, ${brand}, ${at}, ${at}, 'succeeded')`;
     }
   }
   const runs = async () => {
@@ -180,19 +168,6 @@ function expectInTurn(runs: readonly Run[]): void {
   }
 }
 
-/** Checks that runs have consecutive seconds as their times, and started soon after them. */
-function expectOnTime(runs: readonly Run[]): void {
-  const first = Date.parse(runs[0]?.scheduledAt ?? "");
-  expect(first % 1000).toBe(0);
-  expect(runs.map(({ scheduledAt }) => scheduledAt)).toEqual(
-    runs.map((_, index) => new Date(first + index * 1000).toISOString()),
-  );
-  expectInTurn(runs);
-  const delays = runs.map(({ startedAt, scheduledAt }) => Date.parse(startedAt) - Date.parse(scheduledAt ?? ""));
-  // Other tests use the same processors.
-  expect(Math.min(...delays)).toBeLessThan(1000);
-}
-
 interface Process {
   readonly pid: number;
   readonly command: string;
@@ -246,7 +221,7 @@ const linesOf = (service: { log(): string }) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const hangingSync = `${hangingPlatform}\n[jobs.catalog-sync]\n${everySecond}\n`;
-const syncedBefore = [{ job: "catalog-sync" }];
+const syncedBefore = ["catalog-sync"];
 
 describe("a run that hangs", () => {
   withProcesses(
@@ -306,88 +281,13 @@ describe("a run that hangs", () => {
   );
 });
 
-describe("the times of a schedule", () => {
-  concurrent.each(engines)(
-    "are claimed once each by two replicas, like the first run of a job, on %s",
-    async (engine) => {
-      await using world = await createWorld(engine, `[jobs.history-retention]\n${everySecond}\nmissed = "all"`);
-      const replicas = await Promise.all([world.start(), world.start()]);
-      await ended(world, 5);
-      const all = await world.stop();
-      expectInTurn(all);
-      // The first time of the schedule may come before the first run, which is then not needed.
-      const scheduled = all.filter(({ scheduledAt }) => scheduledAt !== null);
-      expect(all.length - scheduled.length).toBeLessThanOrEqual(1);
-      expect(all[0]).toMatchObject({ outcome: "succeeded" });
-      expectOnTime(scheduled);
-      expect(scheduled.slice(0, 4)).toEqual(
-        Array(4).fill(expect.objectContaining({ attempt: 1, outcome: "succeeded", reason: null, log: null })),
-      );
-      expect(all.every(({ finishedAt }) => finishedAt !== null)).toBe(true);
-      const begun = replicas.flatMap(linesOf).filter(({ msg }) => msg === "run started");
-      expect(begun.map(({ run }) => run).sort((a, b) => Number(a) - Number(b))).toEqual(all.map(({ id }) => id));
-    },
-    longMs,
-  );
-
-  concurrent(
-    "follow the store's clock, not the machine's",
-    async () => {
-      await using world = await createWorld("postgres", `[jobs.history-retention]\n${everySecond}\nmissed = "all"\n`);
-      const shiftsMs = [5000, -5000];
-      const preloads = await writeFiles(
-        world.folder,
-        Object.fromEntries(shiftsMs.map((shiftMs) => [`shift${shiftMs}.ts`, shiftingClock(shiftMs, world.folder)])),
-      );
-      const replicas = await Promise.all(
-        preloads.map((path) => world.start({ BUN_OPTIONS: `--preload=${path}`, LOG_LEVEL: "debug" })),
-      );
-      await ended(world, 5);
-      const all = await world.stop();
-      expectOnTime(all.filter(({ scheduledAt }) => scheduledAt !== null));
-
-      // Both replicas did some of the work, and their clocks and those of their children were
-      // wrong.
-      const runs = new Map(all.map((run) => [run.id, run]));
-      for (const [index, replica] of replicas.entries()) {
-        const shiftMs = shiftsMs[index] ?? 0;
-        for (const { msg, run, time } of linesOf(replica)) {
-          if (msg !== "run started") continue;
-          const begunAt = Date.parse(runs.get(Number(run))?.startedAt ?? "");
-          expect(Math.abs(Number(time) - shiftMs - begunAt)).toBeLessThan(2000);
-        }
-      }
-      const seen = readFileSync(join(world.folder, "shifted"), "utf8");
-      // One may have been stopped before its process wrote anything.
-      const succeeded = all.filter(({ outcome }) => outcome === "succeeded");
-      expect(succeeded.length).toBeGreaterThanOrEqual(5);
-      for (const { id } of succeeded) expect(seen).toMatch(new RegExp(`^-?5000 .* --claimed ${id}$`, "m"));
-      for (const shiftMs of shiftsMs) expect(seen).toMatch(new RegExp(`^${shiftMs} serve$`, "m"));
-    },
-    longMs,
-  );
-});
-
-/** Writes a module that shifts the clock of its process. */
-const shiftingClock = (shiftMs: number, folder: string) => `
-  import { appendFileSync } from "node:fs";
-  const RightDate = Date;
-  const now = () => RightDate.now() + ${shiftMs};
-  globalThis.Date = new Proxy(RightDate, {
-    construct: (target, given) => (given.length === 0 ? new target(now()) : Reflect.construct(target, given)),
-    get: (target, name) => (name === "now" ? now : Reflect.get(target, name)),
-  });
-  const shiftedMs = Math.round((Date.now() - RightDate.now()) / 1000) * 1000;
-  appendFileSync(${JSON.stringify(join(folder, "shifted"))}, shiftedMs + " " + process.argv.slice(2).join(" ") + "\\n");
-`;
-
 describe("a run whose processes are killed", () => {
   withProcesses(
     "is abandoned when its service is killed, also beside other runs",
     async () => {
       await using world = await createWorld("sqlite", `${hangingSync}[jobs.catalog-reconcile]\n${everySecond}`, [
         ...syncedBefore,
-        { job: "catalog-reconcile" },
+        "catalog-reconcile",
       ]);
       const service = await world.start();
       const runs = await Promise.all(["catalog-sync", "catalog-reconcile"].map((job) => underWay(world, { job })));
@@ -461,7 +361,7 @@ describe("a scheduled time during a manual run", () => {
         source = "${await writeFeed(folder, "feed")}"
         schedule = "*/3 * * * * *"
         missed = "${missed}"`;
-      await using world = await createWorld(engine, settings, [{ job: "personalization-import" }]);
+      await using world = await createWorld(engine, settings, ["personalization-import"]);
       const byHand = Bun.spawn([process.execPath, main, "import", "personalization", silence.url.href], {
         env: { PATH: "", ...world.environment } as Record<string, string>,
         stdio: ["ignore", "ignore", "ignore"],
@@ -487,9 +387,6 @@ describe("a scheduled time during a manual run", () => {
     longMs,
   );
 });
-
-const thisYear = new Date().getUTCFullYear();
-const newYear = (year: number) => `${year}-01-01T00:00:00.000Z`;
 
 const many = Array.from({ length: 50 }, (_, index) => `brand-${index}`);
 
@@ -521,119 +418,6 @@ concurrent(
   longMs,
 );
 
-describe("missed times", () => {
-  concurrent(
-    "while the store is lost are made up for as configured, and the schedule goes on",
-    async () => {
-      const postgres = await createPostgres();
-      try {
-        const settings = async (folder: string) => `
-        ${shortLease}
-        [jobs.history-retention]
-        ${everySecond}
-        [jobs.personalization-import]
-        source = "${await writeFeed(folder, "feed")}"
-        ${everySecond}
-        missed = "skip"`;
-        await using world = await createWorld({ url: postgres.url }, settings);
-        const service = await world.start();
-        const jobs = ["history-retention", "personalization-import"];
-        await Promise.all(jobs.map((job) => ended(world, 2, { job })));
-        await postgres.stop();
-        await until("every job notices", () =>
-          jobs.every((job) =>
-            linesOf(service).some((line) => line.job === job && line.msg === "cannot follow the schedule; retrying"),
-          ),
-        );
-        await postgres.start();
-        const back = new Date().toISOString();
-        await until("the schedule goes on", async () => {
-          const runs = await world.runs().catch(() => []);
-          const since = runs.filter(
-            ({ scheduledAt, outcome }) => (scheduledAt ?? "") > back && outcome === "succeeded",
-          );
-          return jobs.every((job) => since.some((run) => run.job === job));
-        });
-        expect(service.process.exitCode).toBe(null);
-        const runs = await world.stop();
-        expect(runs.filter(({ finishedAt }) => finishedAt === null)).toEqual([]);
-        for (const job of jobs) expectInTurn(runs.filter((run) => run.job === job));
-        // One of them is made up for, or none.
-        const late = (job: string) =>
-          runs.filter(
-            (run) => run.job === job && run.scheduledAt !== null && run.startedAt >= back && run.scheduledAt < back,
-          );
-        expect(late("history-retention").length).toBeLessThanOrEqual(1);
-        expect(late("personalization-import")).toEqual([]);
-      } finally {
-        await postgres.remove();
-      }
-    },
-    longMs,
-  );
-
-  concurrent(
-    "while no service runs are made up for as configured, and failed runs are retried as configured",
-    async () => {
-      const settings = async (folder: string) => {
-        const feed = await writeFeed(folder, "feed");
-        const [broken] = await writeFiles(folder, {
-          "broken.ndjson": Array.from({ length: 30 }, (_, index) => `{"id":${index + 1}}`).join("\n"),
-        });
-        const feeds = ["once", "skip", "all"].map(
-          (missed) => `
-            [[jobs.personalization-import]]
-            brand = "${missed}"
-            source = "${feed}"
-            schedule = "@yearly"
-            missed = "${missed}"`,
-        );
-        return `${feeds.join("")}
-          [jobs.catalog-import]
-          source = ["${broken}"]
-          schedule = "@yearly"
-          retries = 2
-          retry_seconds = 1`;
-      };
-      const scheduledAt = newYear(thisYear - 3);
-      const past = ["once", "skip", "all"].map((missed) => ({
-        job: "personalization-import",
-        brand: missed,
-        scheduledAt,
-      }));
-      await using world = await createWorld("sqlite", settings, [...past, { job: "catalog-import", scheduledAt }]);
-      await Promise.all([world.start(), world.start()]);
-      await ended(world, 3, { job: "catalog-import" });
-      await ended(world, 3, { brand: "all" });
-      await ended(world, 1, { brand: "once" });
-      // Longer than the delay of the next retry.
-      await Bun.sleep(1500);
-      const runs = await world.stop();
-      const timesOf = (missed: string) => runs.filter((run) => run.brand === missed).map((run) => run.scheduledAt);
-      expect(timesOf("once")).toEqual([newYear(thisYear)]);
-      expect(timesOf("skip")).toEqual([]);
-      expect(timesOf("all")).toEqual([thisYear - 2, thisYear - 1, thisYear].map(newYear));
-      expectInTurn(runs.filter((run) => run.brand === "all"));
-
-      const failed = runs.filter((run) => run.job === "catalog-import");
-      expect(failed.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-      for (const [index, run] of failed.entries()) {
-        expect(run).toMatchObject({ scheduledAt: newYear(thisYear), outcome: "failed" });
-        expect(run.reason).toContain("30 of 30 were rejected");
-        // The end of its log, not all of the hundred lines.
-        expect(run.log?.split("\n")).toHaveLength(20);
-        expect(run.log).toContain("broken.ndjson:");
-        const pauseMs = Date.parse(run.startedAt) - Date.parse(failed[index - 1]?.finishedAt ?? "");
-        if (index > 0) expect(pauseMs).toBeGreaterThanOrEqual(1000);
-      }
-      const { stdout } = await pds(["jobs", "--json"], world.environment);
-      const rows = JSON.parse(stdout) as { next: string }[];
-      expect(rows.map(({ next }) => next)).toEqual(Array(4).fill(newYear(thisYear + 1)));
-    },
-    longMs,
-  );
-});
-
 describe("external monitors", () => {
   const calls: string[] = [];
   const monitor = Bun.serve({
@@ -650,36 +434,6 @@ describe("external monitors", () => {
   afterAll(() => monitor.stop(true));
   const { origin } = monitor.url;
   const callsOf = (name: string) => calls.filter((call) => call.includes(name));
-
-  concurrent(
-    "are notified of the start, success, and failure of a run",
-    async () => {
-      await using world = await createWorld(
-        "sqlite",
-        `
-        [jobs.history-retention]
-        ping = "${origin}/works?token=1"
-        [jobs.catalog-import]
-        source = ["/nowhere.ndjson"]
-        ping = "${origin}/fails/"
-        [[jobs.personalization-import]]
-        source = "/nowhere"
-        ping = { start = "${origin}/table-begins", failure = "${origin}/table-fails" }`,
-      );
-      const service = await world.start();
-      await service.stop();
-      // The service only stops after it has sent all notifications.
-      expect(callsOf("/works")).toEqual(["POST /works/start?token=1", "POST /works?token=1"]);
-      expect(callsOf("/fails")).toEqual(["POST /fails/start", "POST /fails/fail"]);
-      expect(callsOf("/table")).toEqual(["POST /table-begins", "POST /table-fails"]);
-      expect((await world.runs()).map(({ job, outcome }) => [job, outcome])).toEqual([
-        ["catalog-import", "failed"],
-        ["personalization-import", "failed"],
-        ["history-retention", "succeeded"],
-      ]);
-    },
-    longMs,
-  );
 
   concurrent.each([
     ["within seconds of SIGTERM", "SIGTERM", 0],

@@ -153,6 +153,16 @@ export function listFaults(fleet: Fleet, { newVersion, unrequestedIds, reader }:
       },
     },
     {
+      name: "killed at once: a replica, a balancer, and the pooler",
+      isShort: true,
+      isWithoutDatabase: true,
+      begin: () => Promise.all([first?.end("SIGKILL"), balancers[0]?.kill("SIGKILL"), pooler.stop("SIGKILL")]),
+      end: async () => {
+        // One that cannot open the store exits, and is started again.
+        await Promise.all([first?.start(), balancers[0]?.start(), pooler.start()]);
+      },
+    },
+    {
       name: "switched over: primary and standby, as planned",
       isWithoutDatabase: true,
       begin: failOver("SIGINT"),
