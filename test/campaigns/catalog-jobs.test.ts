@@ -145,13 +145,6 @@ for (const engine of engines) {
       await expectRight(world);
     });
 
-    test("writes nothing when nothing changed", async () => {
-      const before = await getAnswers(service, allIds(world));
-      expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
-      expect(await lastRun(world, "catalog-reconcile")).toEqual({ outcome: "succeeded", counts: 0 });
-      expect(differing(await getAnswers(service, allIds(world)), before)).toEqual([]);
-    });
-
     test("and catalog-sync store the same: the second one finds nothing to do", async () => {
       platform.counters.reset();
       expect((await succeed(world, "catalog-sync")).counts).toBe(0);
@@ -234,41 +227,11 @@ for (const engine of engines) {
     });
   });
 
-  // These depend only on the platform, so one engine is enough.
-  if (engine === "sqlite") {
-    describe("catalog-reconcile", () => {
-      test("fails and changes nothing when the app may not read products", async () => {
-        const ids = allIds(world);
-        const before = await getAnswers(service, ids);
-        catalog.touch(ids[0] ?? "", titled("Not allowed"));
-        const app = platform.findApp();
-        const { scopes } = app;
-        app.scopes = new Set();
-        const result = await run(world, "catalog-reconcile");
-        app.scopes = scopes;
-        expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 0 });
-        expect(result.stderr).toContain("ACCESS_DENIED");
-        expect(differing(await getAnswers(service, ids), before)).toEqual([]);
-        expect((await succeed(world, "catalog-reconcile")).counts).toBe(1);
-      });
-    });
-  }
-
   const few = await createWorld(engine, { products: 20, images: [0, 1], metafields: 1 });
   const looking = await serve({ ...few.environment, PDS_CONFIG: "/dev/null", PRODUCT_MAX_AGE: "0" });
   afterAll(() => looking.stop());
 
   describe(`on ${engine}, a bulk result`, () => {
-    test.each(casesFor(engine, ["childrenFirst", "shuffled"] as const))("may come in any order: %s", async (order) => {
-      few.platform.bulk.change({ order, runningMs: 0 });
-      const { origin } = relay(few.platform, (document) =>
-        document.replace("groupObjects: true", "groupObjects: false"),
-      );
-      for (const id of allIds(few)) few.platform.catalog.touch(id, titled(order));
-      expect((await succeed(few, "catalog-reconcile", { SHOPIFY_API_URL: origin })).counts).toBe(20);
-      await expectRight(few);
-    });
-
     test.each(
       casesFor(engine, [
         ["with a later timestamp", {}],
@@ -306,7 +269,6 @@ for (const engine of engines) {
 
   // The platform lists 250 on a page: these take two.
   const many = await createWorld(engine, { ...tiny, products: 260 });
-  const interrupted = await createWorld(engine, { ...tiny, products: 300 });
   const unreadable = await createWorld(engine, { ...tiny, products: 260 });
 
   describe(`on ${engine}, catalog-sync`, () => {
@@ -328,13 +290,6 @@ for (const engine of engines) {
       );
       for (const [id, answer] of await getAnswers(many.service, ids)) expect(answer).toContain(`"Touched ${id}"`);
       await expectRightOf(many, allIds(many).slice(0, 100));
-    });
-
-    test("reads nothing when nothing was touched", async () => {
-      many.platform.counters.reset();
-      expect((await succeed(many, "catalog-sync")).counts).toBe(0);
-      expect(many.platform.counters.productReads.size).toBe(0);
-      expect(countPlatformRequests(many.platform, "ProductsUpdatedSince")).toBe(1);
     });
 
     test("fails when products cannot be read, stores the others, and retries next time", async () => {
@@ -366,21 +321,6 @@ for (const engine of engines) {
       shopOf.catalog.remove(last);
       expect(await running).toMatchObject({ code: 0, counts: 29 });
       await expectRightOf(many, [...ids, ...allIds(many).slice(0, 60)]);
-    });
-
-    test("resumes after its first run was killed", async () => {
-      const { platform: asking, environment } = interrupted;
-      for (const moment of [20, 230]) {
-        asking.counters.reset();
-        const child = begin("catalog-sync", environment);
-        await until("enough are read", () => countPlatformRequests(asking, "ProductById") >= moment);
-        await kill(child, environment);
-      }
-      asking.counters.reset();
-      await succeed(interrupted, "catalog-sync");
-      // Stored products are not read again.
-      expect(countPlatformRequests(asking, "ProductById")).toBeWithin(1, 301 - 220);
-      await expectRight(interrupted);
     });
 
     test("leaves only complete products when killed, and the next run stores the rest", async () => {

@@ -8,10 +8,7 @@ import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import {
   connectTo,
-  createStore,
   type Environment,
-  endLeases,
-  engines,
   type Finished,
   main,
   pds,
@@ -338,37 +335,5 @@ describe("with a full store disk", () => {
       await pdsWithLimit(20, ["import", "products", "/dev/null"], environment),
       /new\.sqlite cannot grow/,
     );
-  });
-});
-
-describe.each([...engines])("on %s, the rows of a killed import", (engine) => {
-  test("are removed by the next start of the service, unless the import is still running", async () => {
-    const world = await createWorld(await createStore(engine));
-    const before = await generations(world);
-    const large = await writeFeed(world.folder, "large", largeFiles);
-    const child = Bun.spawn([process.execPath, main, "import", "personalization", large, "--brand", "killed"], {
-      env: { PATH: process.env.PATH, PDS_CONFIG: "/dev/null", ...world.environment },
-      stdio: ["ignore", "ignore", "ignore"],
-    });
-    await until("it has stored rows", async () => {
-      const [loading] = await look<{ rows: number }>(
-        world,
-        "SELECT row_count AS rows FROM generation WHERE state = 'loading'",
-      );
-      return (loading?.rows ?? 0) > 1000;
-    });
-    child.kill("SIGKILL");
-    await child.exited;
-    const [left = 0] = (await generations(world)).filter((id) => !before.includes(id));
-    expect(left).toBeGreaterThan(0);
-    const other = (name: string) => pds(["import", "personalization", large, "--brand", name], world.environment);
-    // Until its lease ends it counts as under way.
-    await look(world, "UPDATE run SET lease_until = '9999' WHERE finished_at IS NULL");
-    expect(await other("second")).toMatchObject({ code: 0 });
-    expect(await generations(world)).toContain(left);
-    await endLeases(world.environment.DATABASE_URL);
-    await using _service = await serve(world.environment);
-    await until("they are removed", async () => !(await generations(world)).includes(left));
-    expect(await generations(world)).toHaveLength(before.length + 1);
   });
 });

@@ -11,7 +11,6 @@ import {
   connectTo,
   type Engine,
   type Environment,
-  engines,
   type Finished,
   main,
   pds,
@@ -261,24 +260,6 @@ describe("a run that hangs", () => {
     },
     longMs,
   );
-
-  withProcesses.each(engines)(
-    "stops at once when its service stops, on %s",
-    async (engine) => {
-      await using world = await createWorld(engine, hangingSync, syncedBefore);
-      const service = await world.start();
-      const run = await underWay(world);
-      const pid = await processOf(run, [service]);
-      const signaledMs = performance.now();
-      await service.stop();
-      expect(performance.now() - signaledMs).toBeLessThan(6000);
-      expect(service.process.exitCode).toBe(0);
-      expect(isThere(pid)).toBe(false);
-      expect(await findRun(world, run)).toMatchObject({ outcome: "failed", reason: "the service was stopped" });
-      expect((await world.runs()).filter(({ finishedAt }) => finishedAt === null)).toEqual([]);
-    },
-    longMs,
-  );
 });
 
 describe("a run whose processes are killed", () => {
@@ -300,35 +281,6 @@ describe("a run whose processes are killed", () => {
       }
       await world.start();
       for (const { job } of runs) await underWay(world, { job });
-    },
-    longMs,
-  );
-
-  withProcesses.each([
-    ["at the next start", "sqlite"],
-    ["by another replica", "postgres"],
-  ] as const)(
-    "together with its service is abandoned %s when its lease expires, and the next run starts, on %s",
-    async (who, engine) => {
-      await using world = await createWorld(engine, shortLease + hangingSync, syncedBefore);
-      const replicas = [await world.start()];
-      if (who === "by another replica") replicas.push(await world.start());
-      const lost = await underWay(world);
-      const pid = await processOf(lost, replicas);
-      const { parent } = listProcesses().find((found) => found.pid === pid) as Process;
-      const victim = replicas.find((replica) => replica.process.pid === parent) as RunningService;
-      victim.process.kill("SIGKILL");
-      process.kill(pid, "SIGKILL");
-      await victim.process.exited;
-      if (who === "at the next start") await world.start();
-      await ended(world, 1);
-      const next = await underWay(world);
-      const [run] = await world.stop();
-      const reason = "its process sent no heartbeat until its lease expired";
-      expect(run).toMatchObject({ id: lost.id, outcome: "abandoned", reason });
-      expect((run?.finishedAt ?? "") >= (run?.leaseUntil ?? "~")).toBe(true);
-      expect(next).toMatchObject({ attempt: 1 });
-      expect((next.scheduledAt ?? "") > (run?.scheduledAt ?? "~")).toBe(true);
     },
     longMs,
   );

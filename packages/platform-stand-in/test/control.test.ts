@@ -75,21 +75,4 @@ describe("another process", () => {
     });
     expect(dig(await look("?reads=all"), "counters.productReads")).toEqual({ [id]: 2 });
   });
-
-  const wrong: [name: string, body: unknown, reason: string][] = [
-    ["an unknown command", { do: "dance" }, '"do" must be one of'],
-    ["no object", [], "must be a JSON object"],
-    ["an unknown kind of fault", { do: "fault", fault: { kind: "fire" } }, '"kind" of a fault must be one of'],
-    ["a fault that lacks something", { do: "fault", fault: { kind: "slow" } }, 'needs "latencyMs"'],
-    ["a product that is not there", { do: "touch", id: "1" }, "there is no product 1"],
-    ["an id that is none", { do: "remove", id: "x" }, '"id" must be'],
-    ["a number that is none", { do: "bucket", available: "many" }, '"available" must be a number'],
-  ];
-  for (const [name, body, reason] of wrong) {
-    test(`${name} is rejected with the reason`, async () => {
-      const answer = await command(body);
-      expect(answer.status).toBe(400);
-      expect(digText(answer.body, "error")).toContain(reason);
-    });
-  }
 });

@@ -52,8 +52,6 @@ describe("an edit", () => {
   });
 });
 
-describe("a product", () => {});
-
 describe("the platform's habits", () => {
   const startBusy = () => {
     const clock = { nowMs: now };
