@@ -4,25 +4,13 @@ import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
-import { findFreePort } from "../support/free-port.ts";
-import { type Load, type LoadResult, runLoad } from "../support/load.ts";
+import { runLoad } from "../support/load.ts";
 import { type Environment, isCampaign, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
-import {
-  canSeeProcesses,
-  childrenOf,
-  type ServiceProcess,
-  spawnService,
-  startService,
-} from "../support/service-process.ts";
+import { canSeeProcesses, childrenOf, spawnService, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
-// The start and stop of processes, and the handover between them.
-
-/** Number of requests during a handover; the full campaign sends more. */
-const handoverRequests = Number(process.env.HANDOVER_REQUESTS ?? 10_000);
-const handovers = isCampaign ? 10 : 2;
-const connections = 64;
+// The start and stop of processes.
 
 const folder = await temporaryFolder();
 const id = 8_000_000_000_001;
@@ -66,28 +54,6 @@ const slow = Bun.serve({
   },
 });
 afterAll(() => slow.stop(true));
-
-/** Load that continues until it is stopped, and at least for a number of requests. */
-function underLoad(load: Load, least: number): { stop(): Promise<LoadResult> } {
-  const over = new AbortController();
-  let isEnough = false;
-  let answers = 0;
-  const outcome = runLoad({
-    ...load,
-    signal: over.signal,
-    check: () => {
-      if (++answers >= least && isEnough) over.abort();
-      return undefined;
-    },
-  });
-  return {
-    stop: () => {
-      isEnough = true;
-      if (answers >= least) over.abort();
-      return outcome;
-    },
-  };
-}
 
 describe("the probes", () => {
   test("report an unreachable store as a warning: the service is alive and ready", async () => {
@@ -231,58 +197,3 @@ describe("another process on the same port", () => {
     expect((await fetch(`${service.url}/livez`)).status).toBe(200);
   });
 });
-
-describe("two replicas that are restarted one after the other", () => {
-  test.concurrent(
-    "fail no request of a load balancer that checks readiness",
-    async () => {
-      const environments = await Promise.all(
-        [0, 1].map(async () => ({ ...store, PORT: `${await findFreePort()}`, ADMIN_PORT: "0", DRAIN_SECONDS: "1" })),
-      );
-      const replicas = await Promise.all(environments.map((environment) => startService(environment)));
-      const urls = replicas.map(({ url }) => url);
-      const ready = new Set(urls);
-      const over = new AbortController();
-      const asking = Promise.all(
-        urls.map(async (url) => {
-          for (; !over.signal.aborted; await Bun.sleep(50)) {
-            const isReady = await readinessOf(url).then(
-              ({ status }) => status === 200,
-              () => false,
-            );
-            if (isReady) ready.add(url);
-            else ready.delete(url);
-          }
-        }),
-      );
-      const isReady = (url: string) => ready.has(url);
-      const load = underLoad({ url: urls, paths, connections, isReady }, handoverRequests);
-      for (let count = 0; count < handovers; count++) {
-        const which = count % 2;
-        await (replicas[which] as ServiceProcess).end("SIGTERM");
-        replicas[which] = await startService(environments[which] as Environment);
-        await until("it is found ready", () => ready.has(urls[which] ?? ""));
-        await Bun.sleep(isCampaign ? 1000 : 200);
-      }
-      const outcome = await load.stop();
-      over.abort();
-      await asking;
-      tell("two replicas", outcome);
-      await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
-      expect(outcome.failures).toEqual({});
-      expect(outcome.answered).toBeGreaterThanOrEqual(handoverRequests);
-      expect(outcome.closing).toBeGreaterThanOrEqual(handovers);
-      for (const url of urls) expect(outcome.from[url]).toBeGreaterThan(0);
-    },
-    30_000 + handoverRequests,
-  );
-});
-
-function tell(name: string, { requests, failed, failures, opened, longestMs, tookMs, failedAtMs }: LoadResult): void {
-  if (!isCampaign) return;
-  const why = failed === 0 ? "" : ` ${JSON.stringify(failures)} at ${failedAtMs} ms`;
-  process.stderr.write(
-    `${name}: ${failed} of ${requests} requests failed in ${handovers} handovers${why}; ${opened} connections, the longest ` +
-      `answer in ${longestMs.toFixed(0)} ms, ${Math.round((requests / tookMs) * 1000)} requests a second\n`,
-  );
-}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { createRandom, createSequence } from "../../bench/support/sequence.ts";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -22,7 +23,8 @@ const changesPerSecond = 20;
 
 const firstId = 8_000_000_000_001;
 const idOf = (index: number) => firstId + index;
-const variants = Array.from({ length: 4 }, (_, index) => toVariant(1, { id: 401 + index }));
+const variantsOf = (id: number) =>
+  Array.from({ length: 4 }, (_, index) => toVariant(id, { id: 401 + index, metafields: [] }));
 
 const median = (values: readonly number[]) =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
@@ -34,36 +36,10 @@ function growthOf(series: readonly number[]): number {
   return median(settled.slice(-third)) / median(settled.slice(0, third)) - 1;
 }
 
-/** Numbers that are the same in every run. */
-function sequence(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** Picks a few much, most seldom: the n-th as often as 1/n. */
-function zipf(count: number, random: () => number): () => number {
-  const sums = new Float64Array(count);
-  let sum = 0;
-  for (let index = 0; index < count; index++) sums[index] = sum += 1 / (index + 1);
-  return () => {
-    const at = random() * sum;
-    let [low, high] = [0, count - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((sums[middle] as number) < at) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-}
-
 /** Requests as a shop's pages send them, and some for unknown names. */
 function asking(): (request: number) => LoadRequest {
-  const random = sequence(7);
-  const pick = zipf(productCount, random);
+  const random = createRandom(7);
+  const pick = createSequence("zipf", productCount, 7);
   const codings = ["br", "gzip", "zstd", "identity"];
   return (request) => {
     const kind = random();
@@ -78,7 +54,7 @@ function asking(): (request: number) => LoadRequest {
 }
 
 test("growth is seen where there is some, and only there", () => {
-  const noise = sequence(3);
+  const noise = createRandom(3);
   const series = (slope: number) => Array.from({ length: 100 }, (_, index) => 100 + slope * index + noise() * 3);
   const jump = Array.from({ length: 100 }, (_, index) => (index < 15 ? 50 : 100));
   expect(growthOf(series(0))).toBeLessThan(tolerance);
@@ -93,7 +69,9 @@ describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount}
       const folder = await temporaryFolder();
       const url = `sqlite:${join(folder, "pds.sqlite")}`;
       const environment = { DATABASE_URL: url, MEMORY_MEGABYTES: `${megabytes}`, LOG_LEVEL: "error" };
-      const lines = Array.from({ length: productCount }, (_, index) => toJson(toProduct(idOf(index), { variants })));
+      const lines = Array.from({ length: productCount }, (_, index) =>
+        toJson(toProduct(idOf(index), { variants: variantsOf(idOf(index)) })),
+      );
       const [file = ""] = await writeFiles(folder, { "products.ndjson": lines.join("\n") });
       expect((await pds(["import", "products", file], environment)).code).toBe(0);
       expect(
@@ -152,11 +130,11 @@ describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount}
 /** Has products change as a job would have them. @returns how many */
 async function change(url: string, signal: AbortSignal): Promise<number> {
   const sql = await connectTo(url);
-  const pick = zipf(productCount, sequence(11));
+  const pick = createSequence("zipf", productCount, 11);
   let count = 0;
   for (; !signal.aborted; count++) {
     const id = idOf(pick());
-    const document = toJson(toProduct(id, { variants, title: `Plate ${id}, ${count}` }));
+    const document = toJson(toProduct(id, { variants: variantsOf(id), title: `Plate ${id}, ${count}` }));
     await sql`UPDATE product SET document = ${document}, tag = ${`soak-${count}`} WHERE id = ${id}`;
     await Bun.sleep(1000 / changesPerSecond);
   }

@@ -416,30 +416,6 @@ describe("an unavailable service", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test("is retried after Retry-After, in seconds or as a date", async () => {
-    await using bySeconds = standIn(() => busy("1"), fine);
-    let date = new Date();
-    let retriedAtMs = 0;
-    await using byDate = standIn(
-      () => {
-        date = new Date(Math.ceil(Date.now() / 1000 + 0.2) * 1000);
-        return busy(date.toUTCString());
-      },
-      () => {
-        retriedAtMs = Date.now();
-        return good();
-      },
-    );
-    const begun = performance.now();
-    const bySecondsMs = createClient(bySeconds.url)
-      .histories()
-      .then(() => performance.now() - begun);
-    await createClient(byDate.url).histories();
-    expect(await bySecondsMs).toBeGreaterThanOrEqual(980);
-    expect(retriedAtMs).toBeGreaterThanOrEqual(date.getTime() - 20);
-    expect([bySeconds.requests.length, byDate.requests.length]).toEqual([2, 2]);
-  });
-
   test.each([
     [undefined, 3],
     [0, 1],

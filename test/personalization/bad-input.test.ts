@@ -154,14 +154,7 @@ const damaged = (bytes: Uint8Array) => {
   return copy;
 };
 
-// Bytes that are not text.
-const junk = (seed: number) =>
-  Buffer.concat(
-    Array.from({ length: 500 }, (_, index) => new Bun.CryptoHasher("sha256").update(`${seed} ${index}`).digest()),
-  );
-
 const in1252 = (text: string) => Buffer.from(text, "latin1");
-const inUtf16be = (text: string) => Buffer.from(text, "utf16le").swap16();
 
 /** A list's rows as NDJSON. */
 function toNdjson(csv: string): string {
@@ -249,21 +242,6 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv\.zst: truncated or not valid zstd: .+/,
     ],
     [
-      "gzip within gzip",
-      { "pzlines.csv": gzipSync(gzipSync(lines)) },
-      /\/pzlines\.csv: not a text file: compressed twice\n/,
-    ],
-    [
-      "junk",
-      { "pzstyles.csv": junk(1) },
-      /\/pzstyles\.csv: not a text file: starts with binary data; if it is UTF-16, set encoding = .+\n/,
-    ],
-    [
-      "junk after a valid start",
-      { "pzlines.csv": Buffer.concat([Buffer.from(longLines), junk(3)]) },
-      /\/pzlines\.csv:200\d\d: mixed encodings/,
-    ],
-    [
       `a line of ${plainLineBytes / megabyte} megabytes`,
       { "pzlines.csv": longLine },
       /\/pzlines\.csv:5: row longer than 1048576 characters; /,
@@ -282,11 +260,6 @@ describe("an import of personalization", () => {
       "a NUL in a value",
       { "pzlines.csv": `${lines}A\0B,SCRIPT,1,A\n` },
       /\/pzlines\.csv:5: sku_id: contains a NUL character: "A\\u0000B,/,
-    ],
-    [
-      "Windows-1252 and then UTF-8",
-      { "pzlines.csv": Buffer.concat([in1252(`${lines}Ö,SCRIPT,1,A\n`), Buffer.from("Café,SCRIPT,1,A\n")]) },
-      /\/pzlines\.csv:4: mixed encodings: byte 0xe9 is not UTF-8, but line 6 has UTF-8; fix the file, or /,
     ],
     [
       "only a header",
@@ -327,11 +300,6 @@ describe("an import of personalization", () => {
       "a file with only blank lines",
       { "pzlines.csv": "\n\r\n\n" },
       /\/pzlines\.csv: the file is empty; expected the header sku_id, /,
-    ],
-    [
-      "a million blank lines",
-      { "pzlines.csv": writing(repeated(lines, 1), repeated("\n".repeat(100_000), 30)) },
-      /\/pzlines\.csv:10000\d\d: more than 1000000 blank lines in a row\n/,
     ],
     [
       "JSON that is nested 20 million levels deep",
@@ -431,11 +399,6 @@ describe("an import of personalization", () => {
       },
       /\/pzchoices\.csv:\d+: choice_type "BIG" begins here, and has more than 100000 rows or 4 MB\n/,
     ],
-    [
-      "an unclosed quote",
-      { "pzlines.csv": `${lines}"A,SCRIPT,1,A\n` },
-      /\/pzlines\.csv:5: missing closing quote: the file ends inside this row: /,
-    ],
   ])(
     "is rejected with %s, names file and reason, changes nothing, and uses little memory",
     async (_, changes, message) => {
@@ -458,24 +421,7 @@ describe("an import of personalization", () => {
   let cases = 0;
   test.each<[string, string, (csv: string) => Content, RegExp | undefined]>([
     ["a header in another order and case", "", (csv) => reordered(csv, (name) => ` ${name.toUpperCase()} `), undefined],
-    ["quoted headers and values", "", (csv) => csv.replaceAll(/[^,\n]+/g, '"$&"'), undefined],
-    ["CRLF line ends", "", (csv) => csv.replaceAll("\n", "\r\n"), undefined],
-    ["CR line ends", "", (csv) => csv.replaceAll("\n", "\r"), undefined],
-    ["no final line end", "", (csv) => csv.trimEnd(), undefined],
-    ["blank lines", "", (csv) => `\n\n${csv.replaceAll("\n", "\n\n")}`, undefined],
-    ["a UTF-8 byte order mark", "", (csv) => `\ufeff${csv}`, undefined],
     ["semicolons", "", (csv) => csv.replaceAll(",", ";"), /\/pzlines\.csv: read with delimiter ";"\n/],
-    ["tabs", "", (csv) => csv.replaceAll(",", "\t"), /\/pzlines\.csv: read with delimiter "\\t"\n/],
-    ["pipes", "", (csv) => csv.replaceAll(",", "|"), /\/pzlines\.csv: read with delimiter "\|"\n/],
-    [
-      "UTF-16 with a byte order mark",
-      "",
-      (csv) => Buffer.from(`\ufeff${csv}`, "utf16le"),
-      /\/pzlines\.csv: read as utf-16le\n/,
-    ],
-    ["UTF-16 without a byte order mark", "", inUtf16be, /\/pzlines\.csv: read as utf-16be\n/],
-    ["Windows-1252", "", in1252, /\/pzlines\.csv: read as windows-1252\n/],
-    ["gzip", ".gz", (csv) => gzipSync(csv), undefined],
     [
       "gzip with two members",
       ".gz",
@@ -488,7 +434,6 @@ describe("an import of personalization", () => {
       (csv) => Buffer.concat([gzipSync(csv.slice(0, 70)), gzipSync(csv.slice(70)), new Uint8Array(100_000)]),
       undefined,
     ],
-    ["zstd", ".zst", (csv) => zstdCompressSync(csv), undefined],
     [
       "packed semicolons in Windows-1252",
       ".gz",

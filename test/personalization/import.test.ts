@@ -125,58 +125,18 @@ for (const engine of enginesOf("sqlite")) {
         expect(await getPersonalization(`BULK-${index}`)).toContain(`"BULK-${index}"`);
     });
 
-    const { "pzlines.csv": lines, "pzstyles.csv": styles } = feedFiles;
+    const { "pzstyles.csv": styles } = feedFiles;
     const invalidFeeds: [string, Files, RegExp][] = [
-      [
-        "a missing file",
-        { "pzchoices.csv": undefined },
-        /file not found: expected one of pzchoices\.csv, .+, pzchoices\.ndjson\.zst/,
-      ],
-      [
-        "two files of the same list",
-        { "pzlines.ndjson": "" },
-        /found .*pzlines\.csv and .*pzlines\.ndjson; keep only one of them/,
-      ],
       [
         "a missing column",
         { "pzstyles.csv": styles.replace("choice_type", "group") },
         /pzstyles\.csv:1: the header is missing choice_type; it has/,
       ],
       [
-        "a duplicate column",
-        { "pzlines.csv": lines.replace("sku_id,", "sku_id,sku_id,") },
-        /pzlines\.csv:1: the header has a duplicate column sku_id/,
-      ],
-      ["an empty file", { "pzchoices.csv": "" }, /pzchoices\.csv: the file is empty; expected the header choice_type,/],
-      [
         "an empty NDJSON file",
         { "pzlines.csv": undefined, "pzlines.ndjson": "" },
         /pzlines\.ndjson: the file is empty; write an empty list as \[\]/,
       ],
-      [
-        "a row with too few fields",
-        { "pzlines.csv": linesOf(line("A"), "B,C,1") },
-        /pzlines\.csv:3: has 3 fields, but the header has 4/,
-      ],
-      [
-        "a row with too many fields",
-        { "pzlines.csv": linesOf(`${line("A")},x`) },
-        /pzlines\.csv:2: has 5 fields, but the header has 4/,
-      ],
-      ["an empty SKU", { "pzlines.csv": linesOf(line("A"), line("")) }, /pzlines\.csv:3: sku_id: is empty/],
-      [
-        "a SKU that is too long",
-        { "pzlines.csv": linesOf(line("x".repeat(256))) },
-        /pzlines\.csv:2: sku_id: is longer than 255 characters/,
-      ],
-      [
-        "a style's code that is too long",
-        { "pzlines.csv": linesOf(`A,${"é".repeat(1301)},1,A`) },
-        /pzlines\.csv:2: style_code: is longer than 2600 bytes in UTF-8/,
-      ],
-      ["a NUL", { "pzlines.csv": linesOf(line("A\0")) }, /pzlines\.csv:2: sku_id: contains a NUL character/],
-      ["an unclosed quote", { "pzlines.csv": linesOf(line("A"), '"B,C,1,A') }, /pzlines\.csv:\d+: .*[Qq]uot/],
-      ["a stray quote", { "pzlines.csv": linesOf('A"B,C,1,A') }, /pzlines\.csv:2: .*[Qq]uot/],
       [
         "a row after a multi-line value",
         { "pzstyles.csv": `${styles.replace("Choose a font", '"Two\nlines"')}x\n` },
@@ -196,11 +156,6 @@ for (const engine of enginesOf("sqlite")) {
         "invalid JSON in NDJSON",
         { "pzlines.csv": undefined, "pzlines.ndjson": "sku_id,style_code" },
         /pzlines\.ndjson:1: invalid JSON/,
-      ],
-      [
-        "binary data",
-        { "pzchoices.csv": new Uint8Array([0x00, 0xfe, 0x01, 0x80]) },
-        /pzchoices\.csv: not a text file: starts with binary data/,
       ],
     ];
     describe("of an invalid feed", () => {
