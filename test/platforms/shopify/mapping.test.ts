@@ -102,7 +102,7 @@ const toPlatformMetafield = (changes: Partial<ShopifyMetafield> = {}): ShopifyMe
   key: "long_desc",
   value: "<p>Long</p>",
   type: "string",
-  description: null,
+  description: "What it is",
   createdAt: "2026-01-05T15:00:00Z",
   updatedAt: "2026-07-05T15:00:00Z",
   ...changes,
@@ -224,7 +224,7 @@ describe("a Shopify product", () => {
       key: "long_desc",
       value: "<p>Long</p>",
       type: "string",
-      description: null,
+      description: "What it is",
       created_at: "2026-01-05T10:00:00-05:00",
       updated_at: "2026-07-05T11:00:00-04:00",
       admin_graphql_api_id: "gid://shopify/Metafield/201",
@@ -322,11 +322,6 @@ describe("a Shopify product", () => {
     expect(mapped({ [from]: value })[field]).toEqual(expected as Product[typeof field]);
   });
 
-  test("has a constant for a field that Shopify no longer has", () => {
-    expect(mapped({ publishedAt: null }).published_scope).toBe("web");
-    expect(mappedVariant({})?.fulfillment_service).toBe("manual");
-  });
-
   test("orders options and variants by position", () => {
     const { options, variants } = mapped({
       options: [
@@ -415,11 +410,6 @@ describe("a Shopify variant", () => {
     expect(variant).toMatchObject({ weight: value, weight_unit: name, grams });
   });
 
-  test("without a weight has weight 0", () => {
-    const variant = mappedVariant(toPlatformItem({ measurement: { weight: null } }));
-    expect(variant).toMatchObject({ weight: 0, weight_unit: "lb", grams: 0 });
-  });
-
   test("without a weight has weight 0 in the unit of the shop", () => {
     const product = toPlatformProduct({
       variants: [toPlatformVariant(toPlatformItem({ measurement: { weight: null } }))],
@@ -475,28 +465,6 @@ describe("a Shopify variant", () => {
       variants: [toPlatformVariant({ selectedOptions: selectedOptions.filter((option) => option !== undefined) })],
     }).variants;
     expect([variant?.option1, variant?.option2, variant?.option3]).toEqual(expected as (string | null)[]);
-  });
-});
-
-describe("a Shopify metafield", () => {
-  test.each<[Partial<ShopifyMetafield>, Partial<Product["metafields"][number]>]>([
-    [{ namespace: "custom" }, { namespace: "custom" }],
-    [{ key: "ware_id" }, { key: "ware_id" }],
-    [{ value: "" }, { value: "" }],
-    [{ value: '{"a":1}' }, { value: '{"a":1}' }],
-    [{ type: "string" }, { type: "string" }],
-    [{ type: "multi_line_text_field" }, { type: "multi_line_text_field" }],
-    [{ description: null }, { description: null }],
-    [{ description: "What it is" }, { description: "What it is" }],
-    [{ createdAt: "2025-11-02T05:59:59Z" }, { created_at: "2025-11-02T01:59:59-04:00" }],
-    [{ updatedAt: "2025-11-02T06:00:00Z" }, { updated_at: "2025-11-02T01:00:00-05:00" }],
-    [{ id: "gid://shopify/Metafield/9" }, { admin_graphql_api_id: "gid://shopify/Metafield/9" }],
-    [{ legacyResourceId: "9" }, { id: 9 }],
-  ])("with %j has %j, on the product and on a variant", (changes, expected) => {
-    const metafields = [toPlatformMetafield(changes)];
-    const product = mapped({ metafields, variants: [toPlatformVariant({ metafields })] });
-    expect(product.metafields).toMatchObject([{ ...expected, owner_id: 101, owner_resource: "product" }]);
-    expect(product.variants[0]?.metafields).toMatchObject([{ ...expected, owner_id: 401, owner_resource: "variant" }]);
   });
 });
 
