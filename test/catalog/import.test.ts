@@ -221,17 +221,6 @@ for (const engine of enginesOf("postgres")) {
       });
     });
 
-    test("reports the first line of a document in an indented list", async () => {
-      const content = JSON.stringify([toProduct(1), without("title")], null, 2);
-      const line = content.slice(0, content.indexOf('"id": 2,')).split("\n").length - 1;
-      expect((await importing(content)).stderr).toContain(`products.json:${line}: title: is missing`);
-    });
-
-    test("that failed is in the history and counts zero", async () => {
-      await importing(lines(toProduct(1), without("title"), toProduct(3)));
-      expect(await newestHistory()).toMatchObject({ brand: "acme", counts: 0 });
-    });
-
     test("reports rejections by reason, with the first examples", async () => {
       const { code, stderr, stdout } = await importing("{}\n".repeat(500), "--json");
       expect(code).toBe(1);

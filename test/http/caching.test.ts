@@ -1,9 +1,6 @@
-import { afterAll, afterEach, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { toJson } from "../../src/base/json.ts";
-import { type CacheNamespace, invalidatedLifetime } from "../../src/cache/namespace.ts";
 import { parseCachePolicy } from "../../src/cache/policy.ts";
-import { HeaderTemplate, ResponseBody } from "../../src/cache/response.ts";
-import { ResponseCache } from "../../src/cache/response-cache.ts";
 import { fingerprintTag } from "../../src/cdn/headers.ts";
 import { fingerprintOf } from "../../src/personalization/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
@@ -683,76 +680,5 @@ describe("while the store is unreachable", async () => {
       expect(headers.get("retry-after")).toMatch(/^\d+$/);
       expectCommon(response);
     }
-  });
-});
-
-describe("an empty result", () => {
-  const policy = parseCachePolicy("max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400");
-  const minute = 60_000;
-
-  /** A cache, a clock, and an object that may exist. */
-  function setUp() {
-    const state = { nowMs: 1000, exists: false, loads: 0, isFailing: false };
-    const cache = new ResponseCache(2 ** 20, (nowMs) => nowMs);
-    const toBody = (text: string) =>
-      new ResponseBody({ template: new HeaderTemplate("text/plain"), body: text, tag: text });
-    const namespaceOf = (name: string, empty: ResponseBody | undefined): CacheNamespace => ({
-      name,
-      ...invalidatedLifetime(policy, 86_400),
-      load: async () => {
-        state.loads++;
-        if (state.isFailing) throw new Error("the load failed");
-        return state.exists ? { body: toBody("found"), isEmpty: false } : { body: empty, isEmpty: true };
-      },
-    });
-    const load = async (namespace: CacheNamespace) => (await cache.get(namespace, "key"))?.body.etag;
-    return {
-      state,
-      load,
-      missing: namespaceOf("product", undefined),
-      empty: namespaceOf("personalization", toBody("empty")),
-    };
-  }
-
-  test("is cached for a few seconds, but not served an hour later", async () => {
-    const { state, load, missing, empty } = setUp();
-    using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
-    for (const [namespace, expected] of [
-      [missing, undefined],
-      [empty, 'W/"empty"'],
-    ] as const) {
-      state.exists = false;
-      state.loads = 0;
-      expect(await load(namespace)).toBe(expected as string);
-      state.nowMs += 9000;
-      expect(await load(namespace)).toBe(expected as string);
-      expect(state.loads).toBe(1);
-      state.exists = true;
-      state.nowMs += 60 * minute;
-      expect(await load(namespace)).toBe('W/"found"');
-    }
-  });
-
-  test("is loaded again every few seconds", async () => {
-    const { state, load, missing, empty } = setUp();
-    using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
-    for (const namespace of [missing, empty]) {
-      state.loads = 0;
-      for (let time = 1; time <= 3; time++) {
-        await load(namespace);
-        await Bun.sleep(0);
-        expect(state.loads).toBe(time);
-        state.nowMs += 15_000;
-      }
-    }
-  });
-
-  test("is not served after a failed load", async () => {
-    const { state, load, missing } = setUp();
-    using _clock = spyOn(performance, "now").mockImplementation(() => state.nowMs);
-    expect(await load(missing)).toBeUndefined();
-    state.isFailing = true;
-    state.nowMs += 60 * minute;
-    await expect(load(missing)).rejects.toThrow("the load failed");
   });
 });

@@ -1,19 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesOf, pds, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
+import { createStore, enginesOf, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
 
 type Files = Partial<Record<string, string | Uint8Array>>;
-
-/** Converts the simple CSV of these tests to NDJSON. */
-function toNdjson(csv: string): string {
-  const [header = "", ...rows] = csv.trimEnd().split("\n");
-  const columns = header.split(",");
-  const cells = (row: string) =>
-    [...row.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain);
-  const toObject = (row: string) => Object.fromEntries(columns.map((column, index) => [column, cells(row)[index]]));
-  return rows.map((row) => JSON.stringify(toObject(row))).join("\n");
-}
 
 for (const engine of enginesOf("sqlite")) {
   const folder = await temporaryFolder();
@@ -39,21 +29,6 @@ for (const engine of enginesOf("sqlite")) {
     ["sku_id,style_code,style_display_seq,style_sku_status", ...rows, ""].join("\n");
 
   describe(`on ${engine}, an import of personalization`, () => {
-    test("reads CSV and NDJSON alike, and replaces all personalization", async () => {
-      await importFiles({ ...feedFiles, "pzlines.csv": linesOf(line("OLD")) });
-      expect((await importFiles(feedFiles)).code).toBe(0);
-      const fromCsv = await getPersonalization("MUG");
-      expect(fromCsv).toContain('"choice_value":"Heart"');
-      expect(await getPersonalization("OLD")).toBe(nothing);
-      expect(await newestHistory()).toMatchObject({ brand: "acme", counts: 12 });
-
-      await importFiles({ ...feedFiles, "pzlines.csv": linesOf(line("OLD")) });
-      const ndjson = Object.entries(feedFiles).map(([name, csv]) => [name.replace(".csv", ".ndjson"), toNdjson(csv)]);
-      expect((await importFiles(Object.fromEntries(ndjson))).code).toBe(0);
-      expect(await getPersonalization("MUG")).toBe(fromCsv);
-      expect(await getPersonalization("OLD")).toBe(nothing);
-    });
-
     test("keeps every value unchanged", async () => {
       const values = [
         " 010 ",
@@ -77,25 +52,6 @@ for (const engine of enginesOf("sqlite")) {
       expect(pzstyles.map((style: Record<string, string>) => style.instruct_text)).toEqual(values);
     });
 
-    test("accepts columns in any order, and notes unknown ones", async () => {
-      const pzlines = "extra,style_sku_status,sku_id,style_display_seq,more,style_code\nx,A,MUG,1,y,BLOCK\n";
-      const { code, stderr } = await importFiles({ ...feedFiles, "pzlines.csv": pzlines });
-      expect(code).toBe(0);
-      expect(stderr).toMatch(/pzlines\.csv: ignored unknown columns: extra, more/);
-      expect(JSON.parse(await getPersonalization("MUG")).pzlines).toEqual([
-        { sku_id: "MUG", style_code: "BLOCK", style_display_seq: "1", style_sku_status: "A" },
-      ]);
-    });
-
-    test("notes a duplicate key and keeps its last row", async () => {
-      const pzlines = linesOf(line("MUG", "BLOCK", "first"), line("CUP"), line("MUG", "BLOCK", "last"));
-      const { code, stderr } = await importFiles({ ...feedFiles, "pzlines.csv": pzlines });
-      expect(code).toBe(0);
-      expect(stderr).toMatch(/pzlines\.csv:4: duplicate key "MUG, BLOCK", first at line 2; the last one wins/);
-      expect(JSON.parse(await getPersonalization("MUG")).pzlines).toMatchObject([{ style_sku_status: "last" }]);
-      expect(await newestHistory()).toMatchObject({ counts: 2 + 5 + 4 });
-    });
-
     test("keeps the order of the feed for equal display sequences", async () => {
       const skus = ["Z", "A", "M"].map((style) => line("SAME", style));
       const styles = ["M", "Z", "A"].map((style) => `${style},A,1,T${style},`);
@@ -114,15 +70,6 @@ for (const engine of enginesOf("sqlite")) {
       expect(pzlines.map((row: Record<string, string>) => row.style_code)).toEqual(["Z", "A", "M"]);
       expect(pzstyles.map((row: Record<string, string>) => row.style_code)).toEqual(["Z", "A", "M"]);
       expect(pzchoices.map((row: Record<string, string>) => row.choice_value)).toEqual(["z", "b", "a"]);
-    });
-
-    test("loads more rows than one statement can insert", async () => {
-      const rows = Array.from({ length: 12_345 }, (_, index) => line(`BULK-${index}`));
-      const files = { ...feedFiles, "pzlines.csv": linesOf(...rows) };
-      // Of a brand of its own: no small feed may replace a large one.
-      expect((await importFiles(files, "--brand", "bulk")).code).toBe(0);
-      for (const index of [0, 999, 1000, 12_344])
-        expect(await getPersonalization(`BULK-${index}`)).toContain(`"BULK-${index}"`);
     });
 
     const { "pzstyles.csv": styles } = feedFiles;
@@ -187,18 +134,6 @@ for (const engine of enginesOf("sqlite")) {
       expect(await getPersonalization("OURS")).toContain("OURS");
       expect(await getPersonalization("THEIRS")).toContain("THEIRS");
       expect(await newestHistory()).toMatchObject({ brand: "aaa" });
-    });
-
-    test("can be rolled back to the generations that are kept", async () => {
-      for (const status of ["1", "2", "3", "4"]) {
-        await importFiles({ ...feedFiles, "pzlines.csv": linesOf(line("ROLL", "SCRIPT", status)) });
-      }
-      const status = async () => JSON.parse(await getPersonalization("ROLL")).pzlines[0].style_sku_status;
-      const rollback = async () => (await pds(["rollback", "personalization"], environment)).code;
-      expect(await status()).toBe("4");
-      expect([await rollback(), await status()]).toEqual([0, "3"]);
-      expect([await rollback(), await status()]).toEqual([0, "2"]);
-      expect([await rollback(), await status()]).toEqual([1, "2"]);
     });
   });
 }
