@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { nginx } from "../support/balancers.ts";
@@ -70,12 +70,14 @@ async function loadDuring(url: string, act: () => Promise<void>): Promise<LoadRe
 const readsStore = async (replica: (typeof replicas)[number]) =>
   (await (await replica.get("/readyz")).text()).includes('"database":"ok"');
 
-describe.skipIf(listInstalled([nginx.program]).length === 0)("behind nginx", () => {
-  let url = "";
-  beforeAll(async () => {
-    const port = await findFreePort();
-    const ports = replicas.map((replica) => Number(new URL(replica.url).port));
-    url = await startFront([nginx.program, ...(await nginx.prepare(join(folder, nginx.program), port, ports))], port);
+const isInstalled = listInstalled([nginx.program]).length > 0;
+const port = await findFreePort();
+const ports = replicas.map((replica) => Number(new URL(replica.url).port));
+const command = async () => [nginx.program, ...(await nginx.prepare(join(folder, nginx.program), port, ports))];
+const url = isInstalled ? await startFront(await command(), port) : "";
+
+describe.skipIf(!isInstalled)("behind nginx", () => {
+  beforeEach(async () => {
     for (const path of warm) expect(await statusOf(url, path)).toBe(200);
   });
 

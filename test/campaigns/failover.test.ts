@@ -13,7 +13,6 @@ import { allowChecks, startPrimaryBalancer } from "../support/primary-balancer.t
 import { startProxy } from "../support/proxy.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 import { commitSynchronously, createStandby, type Standby } from "../support/standby.ts";
-import { startSwitch } from "../support/switch.ts";
 import { startTraffic } from "../support/traffic.ts";
 import { until } from "../support/until.ts";
 import { deliver, webhookEnvironment } from "../support/webhooks.ts";
@@ -233,7 +232,7 @@ test.concurrent("connections that lead to a standby are given up", async () => {
   expect(code).toBe(1);
   expect(stderr).toContain("DATABASE_URL leads to a standby; it must lead to the primary");
 
-  const address = await startSwitch(primary.url);
+  const address = await startProxy(primary.url);
   await using service = await startService({
     DATABASE_URL: address.url,
     ...webhookEnvironment({ origin: "http://127.0.0.1:9" }),
@@ -242,8 +241,7 @@ test.concurrent("connections that lead to a standby are given up", async () => {
   const body = '{"id":1,"updated_at":"2026-11-20T10:00:00Z"}';
   const write = async () => (await deliver(service.url, { body })).status;
   expect([await read(), await write()]).toEqual([200, 200]);
-  address.leadTo(standby.url);
-  address.disconnect();
+  address.redirect(standby.url);
   await until("it notices", () => service.log().includes("the store is unreachable"));
   await until("writes fail", async () => (await write()) === 503);
   // Those that lead to the standby stay open.

@@ -1,25 +1,12 @@
-import { cleanUp } from "./clean-up.ts";
-import { killOnExit } from "./kill-on-exit.ts";
-import { until } from "./until.ts";
+import { answers, Program } from "./program.ts";
 
 /**
  * Starts a load balancer or a shared cache in the foreground, until the end of the test file, and
  * waits until it passes requests on.
  */
 export async function startFront(command: readonly string[], port: number): Promise<string> {
-  const child = Bun.spawn([...command], { stdio: ["ignore", "ignore", "ignore"] });
-  killOnExit(child, "TERM");
-  cleanUp(() => {
-    child.kill();
-    return child.exited;
-  });
   const url = `http://127.0.0.1:${port}`;
-  await until("it passes requests on", () =>
-    fetch(`${url}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
+  await new Program(command, () => answers(`${url}/livez`)).start();
   return url;
 }
 

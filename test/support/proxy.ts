@@ -11,6 +11,8 @@ export interface Proxy {
   heal(): void;
   /** Passes on everything, and resets the connections from before, as hosts do after a while. */
   restore(): void;
+  /** Leads new connections to another server; those that are open stay where they lead to. */
+  leadTo(serverUrl: string): void;
   /** Leads new connections to another server, and closes those to the one before. */
   redirect(serverUrl: string): void;
   /** Passes on each answer that much later from now on. */
@@ -76,6 +78,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const reset = () => {
     for (const socket of sockets) socket.destroy();
   };
+  const leadTo = (to: string) => {
+    target = new URL(to);
+  };
   const port = await findFreePort();
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   cleanUp(() => {
@@ -96,8 +101,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       isCut = false;
       reset();
     },
+    leadTo,
     redirect: (to) => {
-      target = new URL(to);
+      leadTo(to);
       reset();
     },
     delay: (ms) => {

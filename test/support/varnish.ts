@@ -1,8 +1,6 @@
 import { join } from "node:path";
-import { cleanUp } from "./clean-up.ts";
-import { killOnExit } from "./kill-on-exit.ts";
 import { temporaryFolder } from "./pds.ts";
-import { until } from "./until.ts";
+import { answers, Program } from "./program.ts";
 
 const operations = Bun.fileURLToPath(new URL("../../deploy", import.meta.url));
 
@@ -40,16 +38,6 @@ export async function prepareVarnish(replicas: string, { folder, port, megabytes
   return [varnishd ?? "", ...options, "-a", `127.0.0.1:${port}`, "-f", join(folder, "varnish.vcl")];
 }
 
-/** Starts it without waiting. */
-async function spawnVarnish(
-  replicas: string,
-  options: VarnishOptions,
-): Promise<Bun.Subprocess<"ignore", "ignore", "pipe">> {
-  const child = Bun.spawn(await prepareVarnish(replicas, options), { stdio: ["ignore", "ignore", "pipe"] });
-  killOnExit(child, "TERM");
-  return child;
-}
-
 /** Starts Varnish with the configuration of the documentation, in front of replicas on these ports. */
 export async function startVarnish(
   ports: readonly number[],
@@ -65,20 +53,8 @@ export async function startVarnishWith(
   port: number,
   megabytes = 128,
 ): Promise<{ readonly url: string }> {
-  const child = await spawnVarnish(replicas, { folder: await temporaryFolder(), port, megabytes });
-  cleanUp(async () => {
-    child.kill("SIGTERM");
-    await child.exited;
-  });
   const url = `http://127.0.0.1:${port}`;
-  const answers = () =>
-    fetch(`${url}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await until("Varnish answers", async () => {
-    if (child.exitCode !== null) throw new Error(`varnishd exited: ${await child.stderr.text()}`);
-    return await answers();
-  });
+  const command = await prepareVarnish(replicas, { folder: await temporaryFolder(), port, megabytes });
+  await new Program(command, () => answers(`${url}/livez`)).start();
   return { url };
 }
