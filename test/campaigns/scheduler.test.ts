@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
+import { canSeeProcesses, childrenOf, isAlive } from "../support/service-process.ts";
 import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
@@ -27,7 +28,7 @@ import { until } from "../support/until.ts";
 const mostWorlds = 4;
 const { concurrent } = test;
 /** Tests that must find child processes are skipped on systems without /proc. */
-const withProcesses = concurrent.skipIf(!existsSync("/proc"));
+const withProcesses = concurrent.skipIf(!canSeeProcesses);
 const longMs = 180_000;
 
 const brand = "acme";
@@ -47,7 +48,6 @@ interface Run {
   readonly attempt: number;
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  readonly leaseUntil: string;
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly log: string | null;
@@ -55,9 +55,8 @@ interface Run {
 
 /** A store with settings. Disposal stops its services and removes it. */
 interface World extends AsyncDisposable {
-  readonly folder: string;
   readonly environment: Environment;
-  start(also?: Environment): Promise<RunningService>;
+  start(): Promise<RunningService>;
   /**
    * In the order in which they began. One whose process has just ended may still be told why, and
    * what that said last.
@@ -100,21 +99,20 @@ async function createWorld(
   const runs = async () => {
     const all = await sql<Run[]>`
       SELECT id, job, brand, scheduled_at AS ${sql("scheduledAt")}, attempt, started_at AS ${sql("startedAt")},
-        finished_at AS ${sql("finishedAt")}, lease_until AS ${sql("leaseUntil")}, outcome, reason, log
+        finished_at AS ${sql("finishedAt")}, outcome, reason, log
       FROM run ORDER BY started_at, id`;
     return all.slice(past.length);
   };
   const stop = () => Promise.all(services.map((service) => service.stop()));
   return {
-    folder,
     environment,
     runs,
     stop: async () => {
       await stop();
       return await runs();
     },
-    start: async (also = {}) => {
-      const service = await serve({ ...environment, ...also });
+    start: async () => {
+      const service = await serve(environment);
       services.push(service);
       return service;
     },
@@ -167,45 +165,26 @@ function expectInTurn(runs: readonly Run[]): void {
   }
 }
 
-interface Process {
-  readonly pid: number;
-  readonly command: string;
-  readonly parent: number;
-}
-
-/** Lists the running processes. */
-function listProcesses(): Process[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name): Process[] => {
-      try {
-        const [state = "", parent = ""] = readFileSync(`/proc/${name}/stat`, "utf8")
-          .replace(/^.*\) /s, "")
-          .split(" ");
-        const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
-        return state === "Z" ? [] : [{ pid: Number(name), command, parent: Number(parent) }];
-      } catch {
-        // The process has exited in the meantime.
-        return [];
-      }
-    });
+/** The command line of a process; empty if it has ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
 }
 
 /** Waits for the child process of a run. */
-async function processOf({ id }: Run, services: readonly RunningService[]): Promise<number> {
-  let found: Process | undefined;
-  const pids = services.map((service) => service.process.pid);
+async function processOf({ id }: Run, { process: { pid } }: RunningService): Promise<number> {
+  let found: number | undefined;
   await until("the run has its process", () => {
-    found = listProcesses().find(
-      ({ command, parent }) => pids.includes(parent) && command.includes(` --claimed ${id} `),
-    );
+    found = childrenOf(pid).find((child) => commandOf(child).includes(` --claimed ${id} `));
     return found !== undefined;
   });
-  return found?.pid ?? 0;
+  return found as number;
 }
 
-const isThere = (pid: number) => listProcesses().some((found) => found.pid === pid);
-const isGone = (pid: number) => until("the process is gone", () => !isThere(pid));
+const isGone = (pid: number) => until("the process is gone", () => !isAlive(pid));
 
 async function kill(service: RunningService): Promise<void> {
   service.process.kill("SIGKILL");
@@ -229,7 +208,7 @@ describe("a run that hangs", () => {
       await using world = await createWorld("postgres", `${shortLease}${hangingSync}limit_seconds = 1`, syncedBefore);
       const service = await world.start();
       const first = await underWay(world);
-      const pid = await processOf(first, [service]);
+      const pid = await processOf(first, service);
       // A stopped process does not receive SIGTERM, only SIGKILL.
       process.kill(pid, "SIGSTOP");
       await isGone(pid);
@@ -248,9 +227,9 @@ describe("a run that hangs", () => {
     async () => {
       await using world = await createWorld("sqlite", `${hangingSync}limit_seconds = 1`, syncedBefore);
       const service = await world.start();
-      const pid = await processOf(await underWay(world), [service]);
+      const pid = await processOf(await underWay(world), service);
       await ended(world, 2);
-      expect(isThere(pid)).toBe(false);
+      expect(isAlive(pid)).toBe(false);
       const runs = await world.stop();
       expectInTurn(runs);
       for (const run of runs.slice(0, 2)) {
@@ -272,7 +251,7 @@ describe("a run whose processes are killed", () => {
       ]);
       const service = await world.start();
       const runs = await Promise.all(["catalog-sync", "catalog-reconcile"].map((job) => underWay(world, { job })));
-      const pids = await Promise.all(runs.map((run) => processOf(run, [service])));
+      const pids = await Promise.all(runs.map((run) => processOf(run, service)));
       await kill(service);
       await Promise.all(pids.map((pid) => isGone(pid)));
       for (const run of runs) {
@@ -291,7 +270,7 @@ describe("a run whose processes are killed", () => {
       await using world = await createWorld("postgres", hangingSync, syncedBefore);
       const service = await world.start();
       const first = await underWay(world);
-      process.kill(await processOf(first, [service]), "SIGKILL");
+      process.kill(await processOf(first, service), "SIGKILL");
       await ended(world, 1);
       await underWay(world);
       const [run] = await world.stop();
