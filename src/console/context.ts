@@ -16,6 +16,8 @@ import { queryParameter } from "./urls.ts";
 export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
+  /** Why the store accepts no writes; undefined if it does. */
+  readonly writeProblem: () => string | undefined;
   readonly jobs: () => Promise<readonly JobHealth[]>;
   /** Absent when the platform does not notify this service. */
   readonly push?: (() => Promise<PushState>) | undefined;

@@ -20,6 +20,8 @@ export type CursorName =
   | "known-ids"
   /** The platform's id of the shop that the stored products come from. */
   | "shop"
+  /** Written again and again to find out whether the store accepts writes. */
+  | "write-check"
   /** When the newest deletion that was read happened, by the platform's clock. */
   | "catalog-deletions";
 

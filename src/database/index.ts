@@ -2,7 +2,7 @@ import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
 import { requirePrimary } from "./change.ts";
 import { Database } from "./database.ts";
-import { explainDiskFull } from "./disk.ts";
+import { checkFreeSpace, explainDiskFull } from "./disk.ts";
 import type { ConnectOptions, EngineConnections, Purpose, Read } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
@@ -46,6 +46,8 @@ export async function inspectStore(url: string, setting: string, options: Connec
   const inspect = async (database: Database) => {
     await requirePrimary(database, setting);
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
+    database.engine.file?.requireWritable(url);
+    await checkFreeSpace(database);
     const missing = await database.engine.server?.findMissingRight(database.sql);
     if (missing !== undefined) throw new Error(missing);
     await closeDatabase(database);
@@ -104,12 +106,13 @@ export const isOtherSchema = (error: unknown) => (error as Error).cause instance
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
 export const isDatabaseError = (error: unknown) => engines.some(({ classify }) => classify(error) !== undefined);
 
-/** @returns for a full disk, a lock, or a lost connection an error that says so; any other unchanged */
+/** @returns for a full disk, a lock, a read-only store, or a lost connection an error that says so; any other unchanged */
 export function explainStoreError(database: Database, error: unknown): unknown {
   const explained = explainDiskFull(database, error);
   const { engine, name } = database;
   const failure = engine.classify(explained);
   if (failure === "busy") return fail("another process has locked it; try again later");
+  if (failure === "read-only") return fail(`it accepts no writes: ${(error as Error).message}`);
   if (failure === "lost") return fail(`the connection was lost: ${(error as Error).message}`);
   return explained;
 

@@ -98,8 +98,9 @@ async function explain(database: Database | undefined, run: number | undefined, 
   if (database === undefined) return thrown;
   const cancellation = run === undefined ? run : await findCancellation(database, run).catch(() => undefined);
   if (cancellation !== undefined) return new CancelledError(cancellation);
-  // The process that abandons a run also ends its connection.
-  const mayBeAbandoned = run !== undefined && database.engine.classify(thrown) === "lost";
+  // The process that abandons a run also ends its connection. After a failover, another one may have done so.
+  const failure = database.engine.classify(thrown);
+  const mayBeAbandoned = run !== undefined && (failure === "lost" || failure === "read-only");
   if (mayBeAbandoned && !(await isUnderWay(database, run).catch(() => true))) return new AbandonedError(leaseExpired);
   return explainDiskFull(database, thrown);
 }

@@ -2,9 +2,10 @@ import type { Log } from "../base/log.ts";
 import { pause, untilAborted, withTimeout } from "../base/time.ts";
 import type { Config } from "../config/index.ts";
 import { requirePrimary } from "../database/change.ts";
+import { saveCursor } from "../database/cursor.ts";
 import { type Database, readNow } from "../database/database.ts";
 import type { ConnectOptions } from "../database/engines/engine.ts";
-import { closeDatabase, openDatabase } from "../database/index.ts";
+import { closeDatabase, explainStoreError, openDatabase } from "../database/index.ts";
 import type { Part } from "./parts.ts";
 
 /**
@@ -67,6 +68,47 @@ export function reconnectReads(connections: Connections, { databaseDirectUrl }: 
   const { serving, background } = connections;
   const lost = databaseDirectUrl === "" ? listAll(connections) : [serving, background];
   for (const database of lost) database.reconnect();
+}
+
+/** Says whether the store accepts writes. */
+export interface WriteCheck extends Part {
+  /** Why it does not, as of the last check; undefined if it does. */
+  readonly problem: () => string | undefined;
+}
+
+const writeCheckMs = 5000;
+
+/** Checks whether the store accepts writes, until it is stopped: reads may go on without. */
+export function checkWrites({ writer }: Connections, log: Log): WriteCheck {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let problem: string | undefined;
+  const check = async () => {
+    try {
+      // Another value each time: an embedded store does not write a page that stays the same.
+      await saveCursor(writer, "write-check", crypto.randomUUID());
+      if (problem !== undefined) log.info("the store accepts writes again");
+      problem = undefined;
+    } catch (error) {
+      const failure = writer.engine.classify(error);
+      // While an import holds the store, it accepts writes. One that cannot be reached is reported as such.
+      if (failure === "busy" || failure === "lost") return;
+      const { message } = explainStoreError(writer, error) as Error;
+      if (problem === undefined) log.error({ reason: message }, "the store accepts no writes");
+      problem = message;
+    }
+  };
+  const checkAll = async () => {
+    for (; !signal.aborted; await pause(writeCheckMs, signal)) await check();
+  };
+  const checked = checkAll();
+  return {
+    problem: () => problem,
+    stop: () => {
+      stopping.abort();
+      return checked;
+    },
+  };
 }
 
 const watchMs = 2000;

@@ -22,6 +22,7 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
   const pages = consolePages({
     database,
     brand,
+    writeProblem: context.writes.problem,
     jobs: () => listJobHealth(database, context.jobs),
     push: push && (() => readPushState(database, push.topics)),
     purge: purging && (() => purging.readStatus(database)),

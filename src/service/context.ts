@@ -4,7 +4,7 @@ import type { DryRun } from "../jobs/dry-run.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Scheduler } from "../jobs/scheduler.ts";
 import type { Purging } from "./cdn.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections, WriteCheck } from "./connections.ts";
 import type { DeliveryHandling } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 
@@ -21,6 +21,7 @@ export interface ServiceContext {
   readonly config: Config;
   readonly log: Log;
   readonly connections: Connections;
+  readonly writes: Pick<WriteCheck, "problem">;
   readonly jobs: readonly PlannedJob[];
   readonly scheduler: ServiceScheduler;
   readonly requests: RequestHandling;

@@ -103,6 +103,8 @@ export function createReadiness(context: ServiceContext, store: StoreReader): Ha
     // unavailable.
     database: () =>
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
+    // Nothing is lost yet: every response is as true as before.
+    writes: () => context.writes.problem(),
     data,
     jobs: (reading) => reading.problem ?? describeStale(reading, true),
     clock: (reading, clock) => reading.problem ?? describeAhead(reading) ?? clock.value,

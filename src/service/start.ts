@@ -15,7 +15,7 @@ import { removeUnfinishedGenerations } from "../personalization/generation-remov
 import { personalizationImportName } from "../personalization/options.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
-import { type Connections, openConnections, watchWrites } from "./connections.ts";
+import { type Connections, checkWrites, openConnections, watchWrites } from "./connections.ts";
 import type { ServiceContext, ServiceScheduler } from "./context.ts";
 import { listJobs } from "./jobs.ts";
 import { probeListeners, startListeners } from "./listeners.ts";
@@ -82,13 +82,25 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
   const holder = crypto.randomUUID();
   // Stopped late: they give up connections that would never respond.
   parts.add(watchWrites(connections));
+  const writes = parts.add(checkWrites(connections, log));
   const requests = parts.add(await startRequestHandling(config, connections, platform, log, signal));
   const scheduler = parts.add(startJobs(jobs, connections, config, log, signal));
   const deliveryContext = { holder, config, connections, requests, log, signal };
   const receiver = platform?.receiver;
   const push = receiver && parts.add((await import("./push.ts")).startDeliveries(platform, receiver, deliveryContext));
   const purging = config.purge && (await import("./cdn.ts")).createPurging(config, config.purge);
-  const context: ServiceContext = { config, log, connections, jobs, scheduler, requests, push, purging, isNewStore };
+  const context: ServiceContext = {
+    config,
+    log,
+    connections,
+    writes,
+    jobs,
+    scheduler,
+    requests,
+    push,
+    purging,
+    isNewStore,
+  };
 
   await withTimeout(scheduler.firstRuns, firstRunsMs, () => {});
   const starting = describeStarting(scheduler.starting);

@@ -335,6 +335,7 @@ test("only the page of a SKU loads the widget", async () => {
   const context = {
     database,
     brand: "B",
+    writeProblem: () => undefined,
     jobs: async () => [],
     findPersonalization,
     forms: async function* () {},
@@ -371,6 +372,7 @@ test("a generation that is removed while it is compared is no error", async () =
   const routes = consolePages({
     database,
     brand: "B",
+    writeProblem: () => undefined,
     jobs: async () => [],
     findPersonalization: () => Promise.reject(new Error("unexpected call")),
     forms: async function* () {},

@@ -101,13 +101,13 @@ const embedded: readonly Case[] = [
   ["a misspelled statement", "other", misspelled],
   [
     "a write on a connection that only reads",
-    "other",
+    "read-only",
     async ({ database }) => {
       await database.sql`PRAGMA query_only = ON`;
       await saveCursor(database, "shop", "1");
     },
   ],
-  ["a write by the reader", "other", ({ database }) => database.read("DELETE FROM cursor", [])],
+  ["a write by the reader", "read-only", ({ database }) => database.read("DELETE FROM cursor", [])],
   [
     "a folder in place of the file",
     "other",
@@ -189,7 +189,7 @@ const server: readonly Case[] = [
   ],
   [
     "a write where only reads are accepted",
-    "lost",
+    "read-only",
     ({ database }) =>
       database.inTransaction(async (transaction) => {
         await transaction.sql`SET TRANSACTION READ ONLY`;

@@ -31,6 +31,7 @@ export async function openConsole(
   const pages = consolePages({
     database,
     brand,
+    writeProblem: () => undefined,
     jobs,
     findPersonalization: async (generation, sku) => {
       const found = await findInGeneration(database, generation, sku);

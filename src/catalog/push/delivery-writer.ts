@@ -63,7 +63,9 @@ export class DeliveryWriter {
     // A connection can end while the store is reachable, and an idle one shows it only when it is used.
     // If only the answer to the commit was lost, a product is queued twice, and still read once.
     await write().catch((error) => {
-      if (this.#database.engine.classify(error) !== "lost") throw error;
+      // One that leads to a standby since a failover was given up by now.
+      const failure = this.#database.engine.classify(error);
+      if (failure !== "lost" && failure !== "read-only") throw error;
       return write();
     });
   }

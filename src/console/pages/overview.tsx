@@ -51,6 +51,7 @@ interface OverviewData {
 
 async function readOverview({
   database,
+  writeProblem,
   jobs,
   push: readPush,
   purge: readPurge,
@@ -73,6 +74,7 @@ async function readOverview({
     Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
     readCountCharts(database, kinds),
   ]);
+  const refusal = writeProblem();
   const brands = generations.map(({ brand }) => brand);
   return {
     now,
@@ -81,6 +83,7 @@ async function readOverview({
     generations,
     jobs: [...configured, ...others],
     problems: [
+      ...(refusal === undefined ? [] : [{ text: `The store accepts no writes, so no job runs: ${refusal}.` }]),
       // Not twice: a job with a run in the future says so.
       ...(clock === undefined || configured.some(({ isAhead }) => isAhead) ? [] : [{ text: toSentence(clock) }]),
       ...(push === undefined ? [] : listPushProblems(push, now)),

@@ -81,8 +81,10 @@ export type StoreFailure =
   | "full"
   /** A table is missing. */
   | "missing"
-  /** The connection failed, and not a statement; or it leads to a standby, which accepts no writes. */
+  /** The connection failed, and not a statement. */
   | "lost"
+  /** The store accepts no writes: it is a standby, or read-only. */
+  | "read-only"
   /** A prepared statement is not that of the connection: a pooler exchanged the connection. */
   | "unprepared"
   /** A pooler refused the parameters of a connection. */

@@ -1,6 +1,6 @@
 import { SQL } from "bun";
 import type { ConnectOptions, EngineConnections, Purpose, Value } from "../engine.ts";
-import { isStandby } from "./errors.ts";
+import { classify } from "./errors.ts";
 import { holdRun } from "./run-lock.ts";
 
 /** Useful number of concurrent reads. */
@@ -113,7 +113,7 @@ export function connect(
         })) as T;
       } catch (error) {
         // The next connection leads to the primary, when there is one.
-        if (isStandby(error)) replace();
+        if (classify(error) === "read-only") replace();
         throw error;
       }
     },

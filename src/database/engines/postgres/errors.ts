@@ -17,7 +17,7 @@ const failures: Readonly<Record<string, StoreFailure>> = {
   "57P03": "lost",
   "57P05": "lost",
   // read_only_sql_transaction
-  "25006": "lost",
+  "25006": "read-only",
   // duplicate_prepared_statement, invalid_sql_statement_name
   "42P05": "unprepared",
   "26000": "unprepared",
@@ -33,6 +33,3 @@ export function classify(error: unknown): StoreFailure | undefined {
   if (state === "08P01" && error.message.startsWith("unsupported startup parameter")) return "refused";
   return failures[state] ?? "other";
 }
-
-/** Whether the connection leads to a standby, as during a failover. */
-export const isStandby = (error: unknown) => sqlStateOf(error) === "25006";

@@ -17,7 +17,6 @@ export function classify(error: unknown): StoreFailure | undefined {
   if (code.startsWith("SQLITE_BUSY")) return "busy";
   // A quota or a file size limit appears as a failed write.
   if (/^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(code)) return "full";
+  if (code.startsWith("SQLITE_READONLY")) return "read-only";
   return error.message.includes("no such table") ? "missing" : "other";
 }
-
-export const isReadOnly = (error: unknown) => codeOf(error).startsWith("SQLITE_READONLY");

@@ -16,7 +16,7 @@ import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
 import type { EngineConnections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { classify, isReadOnly, LostFileError } from "./errors.ts";
+import { classify, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** An absolute path, because the driver gives a meaning to relative ones such as `file:x`, and ignores spaces. */
@@ -88,7 +88,7 @@ export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>):
   try {
     return await look(path, constants.SQLITE_OPEN_READONLY);
   } catch (error) {
-    if (!isReadOnly(error)) throw error;
+    if (classify(error) !== "read-only") throw error;
     // What a killed process has left must be rolled back, unless the store is another program's. Until then,
     // it may look damaged.
     return await lookAtFileAlone().catch((cause: unknown) => {

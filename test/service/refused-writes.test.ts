@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { connectTo, createMigratedStore, pds, serve } from "../support/pds.ts";
+import { until } from "../support/until.ts";
+
+interface Readiness {
+  readonly status: string;
+  readonly checks: { readonly writes: string };
+}
+
+const postgres = await createMigratedStore("postgres");
+
+/** Makes the database read-only for every connection, or writable again. */
+async function setReadOnly(value: "on" | "off"): Promise<void> {
+  await using sql = await connectTo(postgres);
+  const [{ name } = { name: "" }] = await sql<{ name: string }[]>`SELECT quote_ident(current_database()) AS name`;
+  await sql`SET default_transaction_read_only = off`;
+  await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+  await sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+}
+
+test("a store that accepts no writes is named in probe, metrics, console, log, and check, until it does again", async () => {
+  const environment = { DATABASE_URL: postgres };
+  await using service = await serve(environment);
+  const readiness = async () => (await (await service.get("/readyz")).json()) as Readiness;
+  const metric = async () =>
+    (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_store_read_only (\d)$/m)?.[1];
+  expect([(await readiness()).checks.writes, await metric()]).toEqual(["ok", "0"]);
+  await setReadOnly("on");
+  try {
+    await until("the probe names it", async () => (await readiness()).checks.writes !== "ok");
+    const { status, checks } = await readiness();
+    expect([status, (await service.get("/readyz")).status]).toEqual(["degraded", 200]);
+    expect(checks.writes).toContain("it accepts no writes: cannot execute INSERT in a read-only transaction");
+    expect(await metric()).toBe("1");
+    expect(await (await fetch(service.adminUrl)).text()).toContain("The store accepts no writes, so no job runs");
+    expect(service.log()).toContain('"msg":"the store accepts no writes"');
+    const check = await pds(["check"], environment);
+    expect([check.code, check.stdout + check.stderr]).toEqual([
+      1,
+      expect.stringContaining("its transactions are read-only"),
+    ]);
+  } finally {
+    await setReadOnly("off");
+  }
+  await until("it accepts writes", async () => (await readiness()).checks.writes === "ok");
+  expect(await metric()).toBe("0");
+}, 60_000);
+
+// The limit stands for a full disk: only root can have a small one.
+test.skipIf(Bun.which("prlimit") === null)(
+  "a file that cannot grow is named, too",
+  async () => {
+    await using service = await serve({ DATABASE_URL: await createMigratedStore("sqlite") });
+    const limit = Bun.spawnSync(["prlimit", `--pid=${service.process.pid}`, "--fsize=1024:"]);
+    expect(limit.success).toBe(true);
+    let writes = "";
+    await until("the probe names it", async () => {
+      writes = ((await (await service.get("/readyz")).json()) as Readiness).checks.writes;
+      return writes !== "ok";
+    });
+    expect(writes).toContain("cannot grow: its disk is full, or a limit is reached");
+  },
+  60_000,
+);
