@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { z } from "zod";
 import { purgeShapes } from "../src/cdn/options.ts";
+import { commands } from "../src/commands/index.ts";
 import { environmentName, settingNames, settings } from "../src/config/settings.ts";
 import { planShape } from "../src/jobs/options.ts";
 import { personalizationShape } from "../src/personalization/options.ts";
@@ -61,16 +62,15 @@ async function printHelp(...command: string[]): Promise<string> {
   return await child.stdout.text();
 }
 
-/** The help of the program, then the usage of each command that it lists, and its own options. */
+/** The help of the program, then the usage of each command, and its own options. */
 async function describeCommands(): Promise<string> {
   const overview = await printHelp();
-  const names = [...overview.matchAll(/^ {2}(\w+(?: \w+)?) {2,}\S/gm)].map(([, name = ""]) => name);
   const short: string[] = [];
   const sections: string[] = [];
-  for (const name of names) {
-    const [usage = "", , ...rest] = (await printHelp(...name.split(" "))).split("\n\n");
-    const options = rest.join("\n\n").replace(/^ +--(?:help|json) .*\n/gm, "");
-    if (options === "") short.push(`${usage.replace("Usage: ", "")}\n`);
+  for (const name of Object.keys(commands)) {
+    const [usage = "", , all = ""] = (await printHelp(...name.split(" "))).split("\n\n");
+    const options = all.trimEnd().replace(/^ +(?:-h, --help|--json) .*\n?/gm, "");
+    if (options === "Options:\n") short.push(`${usage.replace("Usage: ", "")}\n`);
     else sections.push(`## ${name}\n\n\`\`\`text\n${usage}\n\n${options}\`\`\`\n`);
   }
   const listed = `These have no other options:\n\n\`\`\`text\n${short.join("")}\`\`\`\n`;

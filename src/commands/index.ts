@@ -14,12 +14,22 @@ const importOptions = {
 const rollbackOptions = {
   to: {
     type: "string",
-    placeholder: "N",
+    placeholder: "n",
     sentence: "Generation to make current, also a later one; defaults to the previous one.",
   },
   brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
   json,
 } satisfies Record<string, CommandOption>;
+
+/** The commands that only hold others. */
+export const groups: Readonly<Record<string, string>> = {
+  import: "Replace products, personalization, or presentation with those in files.",
+  presentation: "Check a presentation, or begin one.",
+  rollback: "Restore the personalization or the presentation from before an import.",
+  platform: "Manage what the platform delivers to this service, and from which shop.",
+  token: "Create tokens for operators.",
+  service: "Install this program as a service of the system.",
+};
 
 /**
  * The commands of the command line. Each loads its dependencies when it runs, so that it starts
@@ -27,61 +37,53 @@ const rollbackOptions = {
  */
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
-    usage: "",
     summary: "Run the service until it is stopped.",
     run: async () => (await import("./serve.ts")).serve(),
   },
   "import products": {
-    usage: "FILE… [--brand TEXT] [--dry-run] [--force] [--json]",
+    arguments: ["<file...>"],
     summary: "Replace all products with those in the files: JSON, a JSON array, or NDJSON.",
     options: {
       ...importOptions,
       force: { type: "boolean", sentence: "Import even if more products would be removed than the settings allow." },
     },
-    positionals: [1, Number.POSITIVE_INFINITY],
     run: async (files, values) => (await import("./import.ts")).importProducts(files, values),
   },
   "import personalization": {
-    usage: "FOLDER|URL [--brand TEXT] [--dry-run] [--force] [--json]",
+    arguments: ["<folder|url>"],
     summary: "Replace a brand's personalization with the feed in a folder, or at an https:// or s3:// URL.",
     options: { ...importOptions, force },
-    positionals: [1, 1],
     run: async ([source = ""], values) => (await import("./import.ts")).importPersonalization(source, values),
   },
   "import presentation": {
-    usage: "FILE|URL [--brand TEXT] [--dry-run] [--force] [--json]",
+    arguments: ["<file|url>"],
     summary: "Replace a brand's presentation with a file of TOML, or one at an https:// or s3:// URL.",
     options: { ...importOptions, force },
-    positionals: [1, 1],
     run: async ([source = ""], values) => (await import("./import.ts")).importPresentation(source, values),
   },
   "presentation check": {
-    usage: "[FILE] [--brand TEXT] [--json]",
+    arguments: ["[file]"],
     summary: "List codes of the feed without names, and names without codes: of a file, or of what is stored.",
     options: { brand: { type: "string", sentence: "Brand to check; defaults to BRAND." }, json },
-    positionals: [0, 1],
     run: async ([file], values) => (await import("./presentation.ts")).checkNames(file, values),
   },
   "presentation template": {
-    usage: "[--brand TEXT]",
     summary: "Print a presentation in TOML with the codes of the feed, and limits guessed from its instruction texts.",
     options: { brand: { type: "string", sentence: "Brand to read; defaults to BRAND." } },
     run: async (_, values) => (await import("./presentation.ts")).template(values),
   },
   "rollback personalization": {
-    usage: "[--to N] [--brand TEXT] [--json]",
     summary: "Restore the personalization that a brand had before its last import, or any stored generation of it.",
     options: rollbackOptions,
     run: async (_, values) => (await import("./rollback.ts")).rollback(values),
   },
   "rollback presentation": {
-    usage: "[--to N] [--brand TEXT] [--json]",
     summary: "Restore the presentation that a brand had before its last import, or any stored generation of it.",
     options: rollbackOptions,
     run: async (_, values) => (await import("./presentation.ts")).rollBackNames(values),
   },
   run: {
-    usage: "JOB [--brand TEXT] [--dry-run] [--force] [--json]",
+    arguments: ["<job>"],
     summary: "Run a configured job now, in its own process and within its time limit.",
     options: {
       brand: { type: "string", sentence: "Brand to run the job for, if it is configured for several." },
@@ -93,137 +95,121 @@ export const commands: Readonly<Record<string, Command>> = {
       // For the report of that run.
       note: { type: "string" },
     },
-    positionals: [1, 1],
     run: async ([name = ""], values) => {
       const { runClaimed, runSupervised } = await import("./run.ts");
       return await (values.claimed === undefined ? runSupervised(name, values) : runClaimed(name, values));
     },
   },
   cancel: {
-    usage: "RUN [--json]",
+    arguments: ["<run>"],
     summary: "Cancel a run in progress, wherever it runs, and wait until it has ended. It is not retried.",
     options: { json },
-    positionals: [1, 1],
     run: async ([run = ""], values) => (await import("./cancel.ts")).cancel(run, values),
   },
   pause: {
-    usage: "JOB [--brand TEXT] [--json]",
+    arguments: ["<job>"],
     summary: "Start no scheduled runs of a job, in all replicas, until it is resumed.",
     options: { brand: jobBrand, json },
-    positionals: [1, 1],
     run: async ([name = ""], values) => (await import("./pause.ts")).pause(name, values),
   },
   resume: {
-    usage: "JOB [--brand TEXT] [--json]",
+    arguments: ["<job>"],
     summary: "Continue the schedule of a paused job from now; times that passed meanwhile are left out.",
     options: { brand: jobBrand, json },
-    positionals: [1, 1],
     run: async ([name = ""], values) => (await import("./pause.ts")).resume(name, values),
   },
   jobs: {
-    usage: "[--json]",
     summary: "List the configured jobs with their next run, last run, and last success.",
     options: { json },
     run: async (_, values) => (await import("./jobs.ts")).printJobs(values),
   },
   history: {
-    usage: "[asc|desc] [--job JOB] [--brand TEXT] [--outcome OUTCOME] [--since TIME] [--limit N] [--json]",
+    arguments: ["[asc|desc]"],
     summary: "Print the last finished runs and their outcomes, newest first by default.",
     options: {
-      job: { type: "string", placeholder: "JOB", sentence: "Only runs of this job." },
+      job: { type: "string", placeholder: "job", sentence: "Only runs of this job." },
       brand: { type: "string", sentence: "Only runs for this brand." },
       outcome: {
         type: "string",
-        placeholder: "OUTCOME",
+        placeholder: "outcome",
         sentence: "Only runs that succeeded, failed, or were abandoned or cancelled.",
       },
       since: {
         type: "string",
-        placeholder: "TIME",
+        placeholder: "time",
         sentence: "Only runs that finished since then: 90m, 24h, 7d, or an ISO 8601 time.",
       },
-      limit: { type: "string", placeholder: "N", sentence: "Number of runs, 1 to 10000; 10 by default." },
+      limit: { type: "string", placeholder: "n", sentence: "Number of runs, 1 to 10000; 10 by default." },
       json,
     },
-    positionals: [0, 1],
     run: async ([order = "desc"], values) => (await import("./history.ts")).printHistory(order, values),
   },
   logs: {
-    usage: "RUN [--json]",
+    arguments: ["<run>"],
     summary: "Print what a run reported, and the last lines that its process printed.",
     options: { json },
-    positionals: [1, 1],
     run: async ([run = ""], values) => (await import("./logs.ts")).printLogs(run, values),
   },
   brands: {
-    usage: "[--json]",
     summary: "List the brands whose personalization is stored.",
     options: { json },
     run: async (_, values) => (await import("./brands.ts")).printBrands(values),
   },
   "brands remove": {
-    usage: "BRAND [--json]",
+    arguments: ["<brand>"],
     summary: "Remove a brand's personalization from the store, with all generations and presentations.",
     options: { json },
-    positionals: [1, 1],
     run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),
   },
   backup: {
-    usage: "FILE [--json]",
+    arguments: ["<file>"],
     summary: "Copy the embedded store, as of one moment, into a new file, and check it; the service keeps running.",
     options: { json },
-    positionals: [1, 1],
     run: async ([path = ""], values) => (await import("./backup.ts")).backup(path, values),
   },
   check: {
-    usage: "[--json]",
     summary: "Check the settings, and whether store, feeds, and platform can be reached; print the next runs.",
     options: { json },
     run: async (_, values) => (await import("./check.ts")).check(values),
   },
   health: {
-    usage: "[--ready]",
     summary: "Ask the service on this machine whether it responds; for health checks of containers.",
     options: { ready: { type: "boolean", sentence: "Ask whether it is ready for requests, too." } },
     run: async (_, values) => (await import("./health.ts")).health(values),
   },
   "platform subscribe": {
-    usage: "[--url URL]",
     summary: "Let the platform deliver changes of products to this service.",
     options: {
       url: {
         type: "string",
-        placeholder: "URL",
+        placeholder: "url",
         sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path.",
       },
     },
     run: async (_, values) => (await import("./platform.ts")).subscribe(values),
   },
   "platform unsubscribe": {
-    usage: "[--url URL]",
     summary: "End the deliveries to this service.",
     options: {
       url: {
         type: "string",
-        placeholder: "URL",
+        placeholder: "url",
         sentence: "Address to end deliveries to; defaults to the subscribed one.",
       },
     },
     run: async (_, values) => (await import("./platform.ts")).unsubscribe(values),
   },
   "platform subscriptions": {
-    usage: "[--json]",
     summary: "List the addresses that the platform delivers to, of this app in this shop.",
     options: { json },
     run: async (_, values) => (await import("./platform.ts")).printSubscriptions(values),
   },
   "platform shop": {
-    usage: "[--change-to ID] [--json]",
     summary: "Print the shop that the stored products come from, and the one that answers; fail if they differ.",
     options: {
       "change-to": {
         type: "string",
-        placeholder: "ID",
+        placeholder: "id",
         sentence: "Store products of this shop from now on. It must be the one that answers.",
       },
       json,
@@ -231,50 +217,45 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (_, values) => (await import("./platform-shop.ts")).platformShop(values),
   },
   "token create": {
-    usage: "NAME --role ROLE [--json]",
+    arguments: ["<name>"],
     summary: "Create a token for an operator, and print it once with the lines for pds.toml. It is stored nowhere.",
     options: {
       role: {
         type: "string",
-        placeholder: "ROLE",
+        placeholder: "role",
         sentence: "view: only look. operate: also run jobs, cancel runs, roll back, and so on.",
       },
       json,
     },
-    positionals: [1, 1],
     run: async ([name = ""], values) => (await import("./token.ts")).createToken(name, values),
   },
   config: {
-    usage: "[--json]",
     summary: "Print the settings in effect and their sources; secrets stay hidden.",
     options: { json },
     run: async (_, values) => (await import("./config.ts")).printConfig(values),
   },
   openapi: {
-    usage: "",
     summary: "Print the OpenAPI 3.1 document.",
     run: async () => (await import("./openapi.ts")).printOpenApi(),
   },
   init: {
-    usage: "[--brand TEXT] [--shop-domain DOMAIN] [--database-url URL] [--feed SOURCE] [--products FILE] [--platform]",
     summary: "Write a commented pds.toml from these options, or from questions on a terminal.",
     options: {
       brand: { type: "string", sentence: "Name of the brand." },
-      "shop-domain": { type: "string", placeholder: "DOMAIN", sentence: "Domain of the shop." },
-      "database-url": { type: "string", placeholder: "URL", sentence: "The store; an embedded one by default." },
-      feed: { type: "string", placeholder: "SOURCE", sentence: "Folder or URL of the personalization feed." },
-      products: { type: "string", placeholder: "FILE", sentence: "File with all products." },
+      "shop-domain": { type: "string", placeholder: "domain", sentence: "Domain of the shop." },
+      "database-url": { type: "string", placeholder: "url", sentence: "The store; an embedded one by default." },
+      feed: { type: "string", placeholder: "source", sentence: "Folder or URL of the personalization feed." },
+      products: { type: "string", placeholder: "file", sentence: "File with all products." },
       platform: { type: "boolean", sentence: "Read products from the shop's platform." },
     },
     run: async (_, values) => (await import("./init.ts")).init(values),
   },
   "service install": {
-    usage: "[--shop NAME] [--print]",
     summary: "Install this program as a service of systemd, with a sandbox, its settings, and a folder for secrets.",
     options: {
       shop: {
         type: "string",
-        placeholder: "NAME",
+        placeholder: "name",
         sentence: "Install pds@NAME, one service of several, which has its own settings, secrets, and store.",
       },
       print: { type: "boolean", sentence: "Print the unit instead." },
@@ -282,9 +263,8 @@ export const commands: Readonly<Record<string, Command>> = {
     run: async (_, values) => (await import("./service.ts")).installService(values),
   },
   completions: {
-    usage: "bash|zsh|fish",
+    arguments: ["<bash|zsh|fish>"],
     summary: "Print a script that completes commands and options in a shell.",
-    positionals: [1, 1],
     run: async ([shell = ""]) => (await import("./completions.ts")).printCompletions(shell, commands),
   },
 };

@@ -52,12 +52,12 @@ function toAnswers(values: Values): Answers {
     brand: parse("brand", textOf(values, "brand") ?? settings.brand.default, settings.brand.parse),
     shopDomain: parse(
       "shop-domain",
-      textOf(values, "shop-domain") ?? settings.shopDomain.default,
+      textOf(values, "shopDomain") ?? settings.shopDomain.default,
       settings.shopDomain.parse,
     ),
     databaseUrl: parse(
       "database-url",
-      textOf(values, "database-url") ?? settings.databaseUrl.default,
+      textOf(values, "databaseUrl") ?? settings.databaseUrl.default,
       settings.databaseUrl.parse,
     ),
     feed: parse("feed", textOf(values, "feed") ?? "", checkSource),

@@ -9,7 +9,7 @@ import { printJson, printMessage } from "./output.ts";
 const requestTimeoutMs = 30_000;
 
 /** `pds platform shop`: the shop that the stored products come from, and the one that answers. */
-export async function platformShop({ "change-to": wanted, json }: Values): Promise<boolean> {
+export async function platformShop({ changeTo: wanted, json }: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const platform = await createPlatform(config, await openLog(config));
   if (platform === undefined) throw new ServiceError("bad_request", "the settings connect no shop");

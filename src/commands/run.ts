@@ -29,7 +29,7 @@ export async function importNow(createJob: (config: Config, brand: string) => Jo
   const config = readConfig(process.env);
   const brand = brandOf(config, values);
   const job = createJob(config, brand);
-  if (values["dry-run"] !== true) {
+  if (values.dryRun !== true) {
     return await withDatabase(async (database) => {
       const id = await claim(database, job, config.leaseSeconds);
       const result = await runWithProgress((options) => runJob(database, job, id, config.leaseSeconds, options));
@@ -56,7 +56,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
     listJobs(config, log, await createPlatform(config, log), values.force === true),
   );
   requireImport(job, values);
-  if (values["dry-run"] === true) return await dryRun(job, values);
+  if (values.dryRun === true) return await dryRun(job, values);
   return await withDatabase(async (database) => {
     const pause = await findPause(database, name, job.brand);
     if (pause?.resumedAt === null) {
@@ -84,7 +84,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
 
 /** @throws ServiceError `bad_request` */
 function requireImport({ name, isImport }: Job, values: Values): void {
-  const option = ["dry-run", "force"].find((each) => values[each] === true);
+  const option = values.dryRun === true ? "dry-run" : values.force === true ? "force" : undefined;
   if (option === undefined || isImport === true) return;
   throw new ServiceError("bad_request", `run: --${option} is for imports; ${name} is none`);
 }
@@ -99,7 +99,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
     const platform = await createPlatform(config, log, sharedPoints(database));
     const job = findJob("run", name, values, listJobs(config, log, platform, values.force === true));
     requireImport(job, values);
-    const isDryRun = values["dry-run"] === true;
+    const isDryRun = values.dryRun === true;
     const note = values.note === undefined ? undefined : `${values.note}`;
     const id = Number(values.claimed);
     const run = Number.isSafeInteger(id) ? await findRun(database, id) : undefined;
@@ -171,7 +171,7 @@ function printResult({ error, report, ...run }: RunResult, values: Values): bool
     const write = error === undefined ? print : printMessage;
     for (const line of describeContent(report)) write(hideCredentials(line));
   }
-  if (error === undefined && !isJson) print(summarize(run, values["dry-run"] === true));
+  if (error === undefined && !isJson) print(summarize(run, values.dryRun === true));
   if (error !== undefined) printMessage(`pds: ${run.job}: ${error.message}`);
   return error === undefined;
 }

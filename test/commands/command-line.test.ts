@@ -76,57 +76,82 @@ test("pds --version prints the version", async () => {
 });
 
 test.each([
-  [["histroy"], 'unknown command "histroy"; did you mean pds history?'],
-  [["imprt", "products"], 'unknown command "imprt"; did you mean pds import products?'],
-  [["jobs", "--jsno"], "jobs: unknown option --jsno; did you mean --json?"],
-  [["jobs", "--claimed"], "jobs: unknown option --claimed; see --help"],
+  [["histroy"], "unknown command 'histroy' (Did you mean history?); see pds --help"],
+  [["imprt", "products"], "unknown command 'imprt' (Did you mean import?); see pds --help"],
+  [["import", "prodcts"], "unknown command 'prodcts' (Did you mean products?); see pds import --help"],
+  [["jobs", "--jsno"], "unknown option '--jsno' (Did you mean --json?); see pds jobs --help"],
+  [["jobs", "--claimed"], "unknown option '--claimed'; see pds jobs --help"],
 ])("a mistyped word gets a suggestion: pds %j", async (args, message) => {
   expect(await pds(args)).toEqual({ code: 2, stdout: "", stderr: `pds: ${message}\n` });
 });
 
+/** The words that begin the lines below a title. */
+const listedUnder = (title: string, help: string) =>
+  [...(help.split(`\n\n${title}:\n`)[1]?.split("\n\n")[0] ?? "").matchAll(/^ {2}(?:-h, )?(\S+)/gm)].map(
+    ([, word]) => word,
+  );
+
+/** The second words of a group's commands, or the first words of all. */
+const wordsAfter = (group: string) => {
+  const prefix = group === "" ? "" : `${group} `;
+  const rest = commands.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+  return [...new Set(rest.map((name) => name.split(" ")[0]))];
+};
+
+const groups = ["import", "presentation", "rollback", "platform", "token", "service"];
+
 describe("help", () => {
-  test.each([["--help"], ["-h"], ["help"]])("pds %s lists every command with its summary", async (word) => {
-    const overview = await dataOf([word]);
-    const listed = overview.split("\n").flatMap((line) => line.match(/^ {2}(\S+(?: \S+)?) {2,}\S.*\.$/)?.[1] ?? []);
-    expect(listed).toEqual(commands);
+  test.each([["--help"], ["-h"], ["help"]])("pds %s lists the commands and the groups of commands", async (word) => {
+    expect(listedUnder("Commands", await dataOf([word]))).toEqual([...wordsAfter(""), "help"]);
   });
 
-  test.each(commands)("pds %s --help prints the usage and every option", async (command) => {
+  test.each(groups)("pds %s --help lists the commands of this group only", async (group) => {
+    const help = await dataOf([group, "--help"]);
+    expect(help).toStartWith(`Usage: pds ${group} <command>\n`);
+    expect(listedUnder("Commands", help)).toEqual(wordsAfter(group));
+  });
+
+  test.each(commands)("pds %s --help prints its usage, its summary, and its options", async (command) => {
     const help = await dataOf([...command.split(" "), "--help"], { PORT: "junk" });
-    const [usage = "", empty, sentence] = help.split("\n");
-    expect(usage).toStartWith(`Usage: pds ${command}`);
-    expect(usage).toBe(usage.trimEnd());
-    expect(empty).toBe("");
-    expect(sentence).toEndWith(".");
-    const listed = help.match(/(?<=^ {2}--)[\w-]+(?=.*\.$)/gm) ?? [];
-    expect([...listed].sort()).toEqual([...(usage.match(/(?<=--)[\w-]+/g) ?? []), "help"].sort());
-    const valuesIn = (text: string) => text.match(/--[\w-]+ [A-Z]+\b/g)?.sort() ?? [];
-    expect(valuesIn(help.slice(usage.length))).toEqual(valuesIn(usage));
+    const [usage, summary] = help.split("\n\n");
+    expect(usage).toStartWith(`Usage: pds ${command} [options]`.replace(/ \[options\]$/, ""));
+    expect(summary).toEndWith(".");
+    expect(listedUnder("Options", help).at(-1)).toBe("--help");
+  });
+
+  test.each(["", ...groups, ...commands])("pds %s --help is aligned, and at most 80 columns wide", async (command) => {
+    const help = await dataOf([...command.split(" ").filter(Boolean), "--help"]);
+    expect(help.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    for (const part of help.split("\n\n").filter((text) => /^(Options|Commands):/.test(text))) {
+      const columns = part
+        .split("\n")
+        .slice(1)
+        .map((line) => line.match(/^ {2}\S.*? {2,}|^ {3,}/)?.[0].length);
+      expect(new Set(columns.filter((column) => column !== undefined)).size).toBe(1);
+    }
   });
 
   test("is printed for -h too, and among other arguments", async () => {
     expect(await dataOf(["import", "products", "-h", "--json"])).toBe(await dataOf(["import", "products", "--help"]));
   });
 
-  test("pds without a command prints the overview and exits with 2", async () => {
-    const { code, stdout, stderr } = await pds([]);
+  test.each([[[]], [["import"]], [["rollback"]]])("without a command, pds %j prints it as a message", async (words) => {
+    const { code, stdout, stderr } = await pds(words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toBe(await dataOf(["--help"]));
+    expect(stderr).toBe(`pds: no command given; choose one of these\n${await dataOf([...words, "--help"])}`);
   });
 });
 
 describe("wrong usage exits with 2 and says what is wrong", async () => {
   const migrated = await createMigratedStore("sqlite");
   test.each([
-    ["frobnicate", ["frobnicate"], '"frobnicate"'],
-    ["a name that every object has", ["constructor"], '"constructor"'],
+    ["frobnicate", ["frobnicate"], "'frobnicate'"],
+    ["a name that every object has", ["constructor"], "'constructor'"],
     ["a day that does not exist", ["history", "--since", "2026-02-30"], "--since: expected"],
     ["a time without its zone", ["history", "--since", "2026-01-31T12:00"], "--since: expected"],
-    ["a brand that is not an option", ["brands", "remove", "--", "--help", "x"], "expected BRAND"],
-    ["half a command", ["import"], "pds import products or pds import personalization"],
-    ["another half", ["rollback"], "pds rollback personalization"],
-    ["half a command with something else", ["import", "orders"], "pds import products or pds import personalization"],
-    ["an option before the command", ["--json", "config"], '"--json"'],
+    ["a brand that is not an option", ["brands", "remove", "--", "--help", "x"], "Expected 1 argument but got 2"],
+    ["half a command with something else", ["import", "orders"], "see pds import --help"],
+    ["an option before the command", ["--json", "config"], "'--json'"],
     ["an unknown option", ["config", "--yaml"], "--yaml"],
     ["an option of another command", ["jobs", "--dry-run"], "--dry-run"],
     ["a value for a switch", ["config", "--json=yes"], "--json"],
@@ -134,17 +159,17 @@ describe("wrong usage exits with 2 and says what is wrong", async () => {
     ["an option in the place of a value", ["import", "products", products, "--brand", "--json"], "--brand"],
     ["an empty brand", ["import", "products", products, "--brand", " "], "--brand"],
     ["an argument too many", ["serve", "now"], "serve"],
-    ["no file", ["import", "products"], "FILE"],
-    ["two folders", ["import", "personalization", feed, feed], "FOLDER"],
+    ["no file", ["import", "products"], "'file'"],
+    ["two folders", ["import", "personalization", feed, feed], "Expected 1 argument but got 2"],
     ["a file that is not there", ["import", "products", products, absent], `${absent}: no such file`],
     ["a folder instead of a file", ["import", "products", feed], "not a file"],
     ["a folder that is not there", ["import", "personalization", absent], `${absent}: no such folder`],
     ["a file instead of a folder", ["import", "personalization", products], "not a folder"],
-    ["no job", ["run"], "JOB"],
+    ["no job", ["run"], "'job'"],
     ["an unknown job", ["run", "nightly"], '"nightly"'],
     ["an unknown order", ["history", "up"], "asc or desc"],
     ["an order in capitals", ["history", "DESC"], "asc or desc"],
-    ["two orders", ["history", "asc", "desc"], "[asc|desc]"],
+    ["two orders", ["history", "asc", "desc"], "Expected 1 argument but got 2"],
   ])("%s", async (_, args, words) => {
     // An import that has begun creates the store, to record it.
     const DATABASE_URL = args[0] === "import" ? await createStore("sqlite") : migrated;

@@ -23,7 +23,13 @@ const onDemand = [
     "/src/service/widget.ts",
     "/packages/",
   ],
-  ...["/node_modules/pino-pretty/", "/node_modules/toml-eslint-parser/", "node:net", "node:zlib"],
+  ...[
+    "/node_modules/commander/",
+    "/node_modules/pino-pretty/",
+    "/node_modules/toml-eslint-parser/",
+    "node:net",
+    "node:zlib",
+  ],
 ];
 
 test("the service starts without the code that its first responses do not need", async () => {

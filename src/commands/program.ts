@@ -1,0 +1,92 @@
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import type { CommandOption, Command as Definition } from "./command.ts";
+import { commands, groups } from "./index.ts";
+import { print, printMessage } from "./output.ts";
+
+/** The call of a command, with its arguments and options. */
+type Call = () => ReturnType<Definition["run"]>;
+
+/**
+ * Parses the arguments of the program.
+ * @returns what to run, or the exit status if help, version, or a message about misuse was printed
+ */
+export function parseArguments(args: readonly string[], misused: number): Call | number {
+  let call: Call | undefined;
+  const program = new Command("pds")
+    .usage("<command>")
+    .description("Serves personalization, job history, and product details, and runs the jobs that keep them current.")
+    .version(packageJson.version, "--version", "Print the version.")
+    .helpOption("-h, --help", "Print this help.")
+    .helpCommand("help [command]", "Print the help of a command.")
+    .configureHelp({ minWidthToWrap: 20 })
+    // Options after a command are those of the command, also after "--".
+    .enablePositionalOptions()
+    .exitOverride()
+    .addHelpText("beforeAll", ({ error }) => (error ? "pds: no command given; choose one of these\n" : ""));
+  report(program, "pds");
+  for (const [name, definition] of Object.entries(commands)) {
+    const words = name.split(" ");
+    const last = words.pop() ?? "";
+    const command = words.reduce(groupOf, program).command(last).description(definition.summary).helpCommand(false);
+    report(command, `pds ${name}`);
+    for (const syntax of definition.arguments ?? []) command.addArgument(new Argument(syntax));
+    for (const [option, details] of Object.entries(definition.options ?? {})) {
+      command.addOption(toOption(option, details, args));
+    }
+    command.action(() => {
+      call = () => definition.run(command.args, command.opts());
+    });
+  }
+  try {
+    program.parse(args, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused;
+    throw error;
+  }
+  return call ?? misused;
+}
+
+/** Finds or creates the command that holds a group of commands. */
+function groupOf(parent: Command, name: string): Command {
+  const existing = parent.commands.find((command) => command.name() === name);
+  if (existing !== undefined) return existing;
+  const group = parent
+    .command(name)
+    .usage("<command>")
+    .description(groups[name] ?? "")
+    .helpCommand(false);
+  report(group, `pds ${name}`);
+  return group;
+}
+
+/** Puts a message about misuse on one line, and adds where to read more. */
+function report(command: Command, name: string): void {
+  command.configureOutput({
+    writeOut: (text) => print(text.trimEnd()),
+    writeErr: (text) => printMessage(text.trimEnd()),
+    outputError: (text) =>
+      printMessage(
+        `pds: ${text
+          .trim()
+          .replace(/^error: /, "")
+          .replaceAll(/\.?\n/g, " ")
+          .replace(/\.$/, "")}; see ${name} --help`,
+      ),
+  });
+}
+
+function toOption(
+  name: string,
+  { type, placeholder = "text", sentence }: CommandOption,
+  args: readonly string[],
+): Option {
+  const option = new Option(type === "string" ? `--${name} <${placeholder}>` : `--${name}`, sentence);
+  option.hideHelp(sentence === undefined);
+  if (type === "boolean") return option;
+  // A forgotten value is noticed although values may begin with a dash.
+  return option.argParser((value) => {
+    if (!/^--|^-h$/.test(value) || args.includes(`--${name}=${value}`)) return value;
+    throw new InvalidArgumentError(`A value that looks like an option needs an equals sign: --${name}=${value}`);
+  });
+}
