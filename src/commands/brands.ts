@@ -14,7 +14,7 @@ export function printBrands(values: Values): Promise<boolean> {
       .map(({ brand, id, loadedAt, skus, styles, choices }) => ({
         brand,
         generation: id,
-        loaded: loadedAt,
+        loaded_at: loadedAt,
         skus,
         styles,
         choices,

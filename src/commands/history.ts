@@ -1,9 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatDuration } from "../base/format.ts";
 import { readNow } from "../database/database.ts";
-import { outcomes, type Run } from "../jobs/run.ts";
+import { type FinishedRun, outcomes, type Run } from "../jobs/run.ts";
 import { type FinishedRunFilter, historyLimit, listRuns } from "../jobs/runs.ts";
-import { parseOrder, toHistories } from "../operations/histories.ts";
+import { parseOrder } from "../operations/histories.ts";
 import { type Values, withStore } from "./common.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
 
@@ -15,11 +15,8 @@ export async function printHistory(text: string, values: Values): Promise<boolea
   toFilter(values, Date.now());
   return await withStore(async (database) => {
     const filter = toFilter(values, Date.parse(await readNow(database)));
-    const runs = await listRuns(database, filter, limit);
-    const { histories } = toHistories(runs, order);
-    const details = runs.map(toDetails);
-    if (order === "asc") details.reverse();
-    const records = histories.map((record, index) => ({ ...record, ...(details[index] as (typeof details)[number]) }));
+    const records = (await listRuns(database, filter, limit)).map(toRecord);
+    if (order === "asc") records.reverse();
     if (values.json === true) printSafeJson({ histories: records });
     else if (records.length > 0) printTable(records.map(toRow));
     else printMessage(Object.keys(filter).length === 0 ? "no job has finished yet" : "no finished run matches");
@@ -67,29 +64,34 @@ function toLimit({ limit }: Values): number {
   throw new ServiceError("bad_request", "--limit: expected a number from 1 to 10000");
 }
 
-function toDetails({ id, job, outcome, startedAt, finishedAt, scheduledAt, attempt, reason, log }: Run) {
-  // The clock may have been set back meanwhile.
-  const seconds = Math.max(0, (Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt)) / 1000);
-  return { run: id, job, outcome, seconds, scheduled_at: scheduledAt, attempt, reason, log };
-}
-
-function toRow({
-  run,
-  created_at,
+function toRecord({
+  id,
+  finishedAt,
   job,
   brand,
   outcome,
-  seconds,
+  startedAt,
+  scheduledAt,
+  attempt,
   counts,
   reason,
-}: ReturnType<typeof toDetails> & ReturnType<typeof toHistories>["histories"][number]) {
+  log,
+}: Run & FinishedRun) {
+  // The clock may have been set back meanwhile.
+  const seconds = Math.max(0, (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
+  const finished = { run: id, finished_at: finishedAt, job, brand, outcome, seconds };
+  return { ...finished, scheduled_at: scheduledAt, attempt, counts, reason, log };
+}
+
+function toRow({ run, finished_at, job, brand, outcome, seconds, counts, reason }: ReturnType<typeof toRecord>) {
+  const duration = formatDuration(seconds);
   return {
     run,
-    created_at,
+    finished_at,
     job,
     brand,
     outcome: outcome ?? "",
-    duration: formatDuration(seconds),
+    duration,
     counts,
     reason: reason?.replace(/\s+/g, " ") ?? "",
   };

@@ -5,7 +5,7 @@ import { listJobStatus } from "../jobs/status.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
 import { openLog, type Values, withStore } from "./common.ts";
-import { printMessage, printSafeJson, printTable } from "./output.ts";
+import { printMessage, printSafeJson, printTable, toSnakeCase } from "./output.ts";
 
 const neverRun = "never run";
 
@@ -27,18 +27,19 @@ interface JobWithStatus {
   readonly status: JobStatus;
 }
 
-function toJobJson({ job: { source, plan }, status: { job, brand, last, ...status } }: JobWithStatus) {
-  return {
+function toJobJson({ job: { source, plan }, status: { job, brand, last, lastSuccess, ...status } }: JobWithStatus) {
+  return toSnakeCase({
     job,
     brand,
     schedule: plan.schedule?.expression ?? null,
     ...status,
+    lastSuccessAt: lastSuccess,
     outcome: last?.outcome ?? neverRun,
-    finished: last?.finishedAt ?? "",
+    finishedAt: last?.finishedAt ?? "",
     counts: last?.counts ?? 0,
     reason: last?.reason ?? null,
     source,
-  };
+  });
 }
 
 function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
@@ -49,7 +50,7 @@ function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
     schedule: plan.schedule?.expression ?? "",
     next: pausedSince !== null ? "paused" : next === null ? "" : next.slice(0, -".000Z".length).concat("Z"),
     outcome: runningSince === null ? (last?.outcome ?? neverRun) : "running",
-    finished: last?.finishedAt ?? "",
+    finished_at: last?.finishedAt ?? "",
     success: `${age === null ? "never" : `${durationInWords(age)} ago`}${isStale ? " (stale)" : ""}${isAhead ? " (in the future)" : ""}`,
     counts: last?.counts ?? 0,
     source,

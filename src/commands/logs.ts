@@ -1,8 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
+import type { ImportReport } from "../jobs/import-report.ts";
 import type { Run } from "../jobs/run.ts";
 import { findReport, findRun } from "../jobs/runs.ts";
 import { parseRunId, type Values, withStore } from "./common.ts";
-import { print, printSafeJson } from "./output.ts";
+import { print, printSafeJson, toSnakeCase } from "./output.ts";
 import { describeContent, describeProblems } from "./report.ts";
 
 export async function printLogs(text: string, values: Values): Promise<boolean> {
@@ -11,7 +12,7 @@ export async function printLogs(text: string, values: Values): Promise<boolean> 
     const run = await findRun(database, id);
     if (run === undefined) throw new ServiceError("not_found", `there is no run ${id}; "pds history" lists the runs`);
     const report = await findReport(database, id);
-    if (values.json === true) printSafeJson({ ...run, report: report ?? null });
+    if (values.json === true) printSafeJson(toJson(run, report));
     else {
       for (const line of describeRun(run)) print(line);
       if (report !== undefined) {
@@ -21,6 +22,10 @@ export async function printLogs(text: string, values: Values): Promise<boolean> 
     }
     return true;
   });
+}
+
+function toJson({ id, ...run }: Run, report: ImportReport | undefined) {
+  return toSnakeCase({ run: id, ...run, report: report ?? null });
 }
 
 function describeRun({ id, job, brand, startedAt, finishedAt, outcome, counts, reason }: Run): string[] {

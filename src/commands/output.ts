@@ -2,6 +2,7 @@ import { writeSync } from "node:fs";
 import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
 import { writeToStderr } from "../base/terminal.ts";
+import { fileKey } from "../config/settings.ts";
 
 // Synchronous writes, because creating Node's streams takes as long as the rest of a short
 // command's start.
@@ -35,6 +36,18 @@ export function printMessage(line: string): void {
 
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
+}
+
+/**
+ * Gives fields their names of the wire, `finished_at` for `finishedAt`. Below `statuses`, the keys
+ * are status codes of a feed.
+ */
+export function toSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toSnakeCase);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [fileKey(name), name === "statuses" ? field : toSnakeCase(field)]),
+  );
 }
 
 /** Prints JSON without the credentials in URLs, for settings, runs, and reports. */

@@ -7,6 +7,7 @@ import { type Config, readConfig } from "../config/index.ts";
 import { listSecrets } from "../config/printing.ts";
 import type { Database } from "../database/database.ts";
 import { abandonRuns, claimRun } from "../jobs/claim.ts";
+import type { DryRun } from "../jobs/dry-run.ts";
 import type { Job } from "../jobs/job.ts";
 import { findPause } from "../jobs/job-pause.ts";
 import { Monitors } from "../jobs/monitors.ts";
@@ -19,7 +20,7 @@ import { listJobs } from "../service/jobs.ts";
 import { sharedPoints } from "../service/points.ts";
 import { brandOf, lowerPriority, onSignal, openLog, type Values, withDatabase, withStoreIfAny } from "./common.ts";
 import { findJob } from "./find-job.ts";
-import { print, printMessage, printSafeJson } from "./output.ts";
+import { print, printMessage, printSafeJson, toSnakeCase } from "./output.ts";
 import { readParent } from "./parent.ts";
 import { createProgressLine } from "./progress.ts";
 import { describeContent, describeProblems } from "./report.ts";
@@ -117,7 +118,11 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
       const options = { onProgress, signal: AbortSignal.any([signal, orphaned.signal]), note };
       return isDryRun ? dryRunJob(database, job, options) : runJob(database, job, id, config.leaseSeconds, options);
     });
-    return printResult(result, values);
+    if (!isDryRun) return printResult(result, values);
+    // For dryRunInProcess.
+    const { counts, error, report } = result;
+    printSafeJson({ counts, reason: error?.message, report } satisfies DryRun);
+    return error === undefined;
   }, config);
 }
 
@@ -165,7 +170,7 @@ async function runWithProgress(run: (options: RunOptions) => Promise<RunResult>)
 function printResult({ error, report, ...run }: RunResult, values: Values): boolean {
   const isJson = values.json === true;
   for (const line of describeProblems(report)) printMessage(line);
-  if (isJson) printSafeJson({ ...run, ...(error && { reason: error.message }), ...report });
+  if (isJson) printSafeJson(toSnakeCase({ ...run, ...(error && { reason: error.message }), ...report }));
   else {
     // A failed import has no result, so the description of its feed is a message.
     const write = error === undefined ? print : printMessage;

@@ -25,7 +25,7 @@ const graceMs = 10_000;
 export async function dryRunInProcess(job: PlannedJob, config: object, signal: AbortSignal): Promise<DryRun> {
   signal.throwIfAborted();
   const child = Bun.spawn(
-    [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", "0", "--dry-run", "--json"],
+    [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", "0", "--dry-run"],
     // The pipe also tells the child that this process is gone.
     { stdin: "pipe", stdout: "pipe", stderr: "pipe" },
   );
@@ -48,8 +48,7 @@ export async function dryRunInProcess(job: PlannedJob, config: object, signal: A
 
 function parseResult(output: string): DryRun | undefined {
   try {
-    const { job: _, brand: _brand, outcome: _outcome, counts, reason, ...report } = JSON.parse(output);
-    return { counts, reason, report };
+    return JSON.parse(output);
   } catch {
     return undefined;
   }

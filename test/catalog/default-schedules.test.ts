@@ -122,8 +122,8 @@ describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide sa
     const begunMs = Date.now();
     const listed = await jsonOfShop(["jobs"], { ...environment, PDS_CONFIG: connected });
     expect(listed).toMatchObject([
-      { job: "catalog-reconcile", schedule: "17,47 * * * *", isStale: true },
-      { job: "catalog-sync", schedule: "*/5 * * * *", isStale: true },
+      { job: "catalog-reconcile", schedule: "17,47 * * * *", is_stale: true },
+      { job: "catalog-sync", schedule: "*/5 * * * *", is_stale: true },
     ]);
     expect(listed[0].next).toMatch(/T\d\d:[14]7:00\.000Z$/);
     expect(Date.parse(listed[1].next)).toBeWithin(begunMs, Date.now() + 300_001);
@@ -146,8 +146,8 @@ describe.each([...enginesOf("sqlite")])("on %s, a shop connected as the guide sa
     expect(await scheduledRuns("catalog-sync")).toBe(0);
     expect(await scheduledRuns("catalog-reconcile")).toBe(0);
     expect(await jsonOfShop(["jobs"], { ...environment, PDS_CONFIG: off })).toMatchObject([
-      { job: "catalog-reconcile", schedule: null, next: null, isStale: false },
-      { job: "catalog-sync", schedule: null, next: null, isStale: false },
+      { job: "catalog-reconcile", schedule: null, next: null, is_stale: false },
+      { job: "catalog-sync", schedule: null, next: null, is_stale: false },
       { job: "history-retention" },
     ]);
     let stale = "";

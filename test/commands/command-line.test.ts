@@ -35,7 +35,7 @@ const newStore = async (): Promise<Environment> => ({
 });
 
 interface Histories {
-  readonly histories: readonly { brand: string; counts: number; created_at: string }[];
+  readonly histories: readonly { brand: string; counts: number; finished_at: string }[];
 }
 
 const commands = [
@@ -229,20 +229,33 @@ describe("pds history", async () => {
   ])("prints the 10 newest runs in order: %s", async (_, order, expected) => {
     expect(brandsOf(await jsonOf(["history", ...order], environment))).toEqual(expected);
     const [head, ...lines] = (await dataOf(["history", ...order], environment)).trimEnd().split("\n");
-    expect(head?.split(/ +/)).toEqual(["run", "created_at", "job", "brand", "outcome", "duration", "counts", "reason"]);
+    expect(head?.split(/ +/)).toEqual([
+      "run",
+      "finished_at",
+      "job",
+      "brand",
+      "outcome",
+      "duration",
+      "counts",
+      "reason",
+    ]);
     expect(lines.map((line) => line.split(/ +/).toSpliced(0, 2).toSpliced(3, 2))).toEqual(
       expected.map((brand) => ["catalog-import", brand, "succeeded", "1"]),
     );
   });
 
-  test("prints the operation's fields and more details with --json", async () => {
+  test("prints the runs of the operation, with more details, with --json", async () => {
     await using service = await serve(environment);
     for (const order of ["asc", "desc"]) {
-      const answer = (await (await service.get(`/api/v1/histories/${order}`)).json()) as Histories;
+      const answer = await (await service.get(`/api/v1/histories/${order}`)).json();
       const { histories }: Histories = await jsonOf(["history", order], environment);
-      expect(histories.map(({ brand, counts, created_at }) => ({ brand, counts, created_at }))).toEqual([
-        ...answer.histories,
-      ]);
+      const created_at = (instant: string) => instant.replace(/\.\d+Z$/, "Z");
+      const inAnswer = histories.map((run) => ({
+        brand: run.brand,
+        counts: run.counts,
+        created_at: created_at(run.finished_at),
+      }));
+      expect(answer).toEqual({ histories: inAnswer });
       for (const { seconds, ...record } of histories as readonly { brand: string; seconds?: number }[]) {
         // This process has imported them.
         expect(seconds).toBeWithin(0, performance.now() / 1000 + 1);
@@ -283,10 +296,10 @@ describe("jobs", async () => {
   test("are listed, run by name, and listed with their outcome", async () => {
     const environment = await newEnvironment();
     const source = "products.ndjson";
-    const never = { outcome: "never run", finished: "", counts: 0, reason: null, lastSuccess: null, age: null };
-    const notPaused = { pausedSince: null, pausedBy: null };
+    const never = { outcome: "never run", finished_at: "", counts: 0, reason: null, last_success_at: null, age: null };
+    const notPaused = { paused_since: null, paused_by: null };
     const still = {
-      ...{ brand: "acme", schedule: null, next: null, runningSince: null, isStale: false, isAhead: false },
+      ...{ brand: "acme", schedule: null, next: null, running_since: null, is_stale: false, is_ahead: false },
       ...notPaused,
     };
     expect(await jsonOf(["jobs"], environment, cwd)).toEqual([
@@ -294,21 +307,21 @@ describe("jobs", async () => {
       { job: "personalization-import", ...still, ...never, source: "feed" },
     ]);
     expect(await dataOf(["run", "catalog-import"], environment, cwd)).toBe("catalog-import: 2 imported for acme\n");
-    const finished = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const finished_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const [ran] = await jsonOf(["jobs"], environment, cwd);
     expect(ran).toEqual({
       job: "catalog-import",
       ...still,
       outcome: "succeeded",
-      finished,
+      finished_at,
       counts: 2,
       reason: null,
-      lastSuccess: ran.finished,
+      last_success_at: ran.finished_at,
       age: expect.any(Number),
       source,
     });
     const [head = "", ...lines] = (await dataOf(["jobs"], environment, cwd)).trimEnd().split("\n");
-    const columns = ["job", "brand", "schedule", "next", "outcome", "finished", "success", "counts", "source"];
+    const columns = ["job", "brand", "schedule", "next", "outcome", "finished_at", "success", "counts", "source"];
     expect(head.split(/ +/)).toEqual(columns);
     expect(lines.map((line) => line.split(" ")[0])).toEqual(["catalog-import", "personalization-import"]);
   });
@@ -328,11 +341,22 @@ describe("jobs", async () => {
       overridden: [],
       personalization: {
         skus: null,
-        orphans: { stylesWithoutLine: { count: 1, examples: [expect.stringMatching(/pzstyles\.csv:6: "UNUSED"$/)] } },
-        nonNumericSequences: { count: 1 },
+        orphans: { styles_without_line: { count: 1, examples: [expect.stringMatching(/pzstyles\.csv:6: "UNUSED"$/)] } },
+        non_numeric_sequences: { count: 1 },
         statuses: { style_sku_status: { A: 2, I: 1 }, line_status: { A: 5 }, choice_status: { A: 3, H: 1 } },
       },
     });
+  });
+
+  test("are named as on the wire in all that is printed about them", async () => {
+    const environment = await newEnvironment();
+    const printed = [await jsonOf(["run", "personalization-import"], environment, cwd)];
+    for (const args of [["jobs"], ["history"], ["logs", "1"], ["brands"]]) {
+      printed.push(await jsonOf(args, environment, cwd));
+    }
+    const names = [...JSON.stringify(printed).matchAll(/"(\w+)":/g)].map(([, name]) => `${name}`);
+    expect(names).toContain("finished_at");
+    expect(names.filter((name) => /[a-z][A-Z]/.test(name))).toEqual([]);
   });
 
   test("that fail show this in the exit status, in the list, and in the history", async () => {

@@ -69,7 +69,7 @@ describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
     expect(await dataOf(["logs", "4"], environment)).toMatch(/^run 4: personalization-import .+failed.+\n.+pzlines/);
     expect(await dataOf(["logs", "1"], environment)).toContain("pzlines.csv: 3 rows");
     expect(await jsonOf(["logs", "2"], environment)).toMatchObject({
-      id: 2,
+      run: 2,
       brand: "a/b `$x` é",
       report: { notes: [] },
     });

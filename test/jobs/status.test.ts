@@ -159,8 +159,8 @@ describe.each([...enginesOf("postgres")])("on %s, pds jobs", async (engine) => {
     const begunMs = Date.now();
     const source = feed;
     const retention = { job: "history-retention", source: "runs older than 90 days" };
-    const never = { outcome: "never run", finished: "", success: "never", counts: "0", schedule: "", next: "" };
-    const row = { job: feedJob, outcome: "succeeded", counts: "1", source, finished: expect.any(String) };
+    const never = { outcome: "never run", finished_at: "", success: "never", counts: "0", schedule: "", next: "" };
+    const row = { job: feedJob, outcome: "succeeded", counts: "1", source, finished_at: expect.any(String) };
     const rows = await tableOf(["jobs"], environment);
     const next = yearly("01-01T06:30:00Z");
     expect(rows).toEqual([
@@ -175,7 +175,7 @@ describe.each([...enginesOf("postgres")])("on %s, pds jobs", async (engine) => {
       },
       // That hour is over, and nobody has run it.
       { ...row, brand: "late", schedule: "@hourly", next: expect.any(String), success: "2 hours ago (stale)" },
-      { ...row, brand: "old", schedule: "", next: "", finished, success: "2 days ago (stale)" },
+      { ...row, brand: "old", schedule: "", next: "", finished_at: finished, success: "2 days ago (stale)" },
       { ...row, brand: "busy", schedule: "", next: "", outcome: "running", success: "never" },
       // The second attempt comes before the next leap year.
       {
@@ -197,22 +197,28 @@ describe.each([...enginesOf("postgres")])("on %s, pds jobs", async (engine) => {
   test("prints the same data with --json", async () => {
     const rows = (await jsonOf(["jobs"], environment)) as { brand: string; age: number | null }[];
     const [unrun, fresh, late, old, busy, luckless] = rows;
-    expect(unrun).toMatchObject({ schedule: "0 12 1 1 *", next: yearly("01-01T06:30:00.000Z"), isStale: false });
+    expect(unrun).toMatchObject({ schedule: "0 12 1 1 *", next: yearly("01-01T06:30:00.000Z"), is_stale: false });
     expect(unrun).toMatchObject({
       outcome: "never run",
-      lastSuccess: null,
+      last_success_at: null,
       age: null,
-      runningSince: null,
+      running_since: null,
       reason: null,
     });
-    expect(fresh).toMatchObject({ outcome: "succeeded", counts: 12, isStale: false, runningSince: null });
+    expect(fresh).toMatchObject({ outcome: "succeeded", counts: 12, is_stale: false, running_since: null });
     expect(fresh?.age).toBeWithin(0.9 * hour, hour);
-    expect(late).toMatchObject({ schedule: "@hourly", isStale: true });
-    expect(old).toMatchObject({ schedule: null, next: null, lastSuccess: finished, finished, isStale: true });
+    expect(late).toMatchObject({ schedule: "@hourly", is_stale: true });
+    expect(old).toMatchObject({
+      schedule: null,
+      next: null,
+      last_success_at: finished,
+      finished_at: finished,
+      is_stale: true,
+    });
     // Without a schedule and a limit nobody expects a success.
     const [, run] = await store.sql`SELECT started_at FROM run WHERE brand = 'busy' ORDER BY id`;
-    expect(busy).toMatchObject({ runningSince: run.started_at, outcome: "failed", isStale: false });
-    expect(luckless).toMatchObject({ next: retried, reason: "it was out of luck", age: null, isStale: true });
+    expect(busy).toMatchObject({ running_since: run.started_at, outcome: "failed", is_stale: false });
+    expect(luckless).toMatchObject({ next: retried, reason: "it was out of luck", age: null, is_stale: true });
   });
 });
 
@@ -379,12 +385,12 @@ describe.each([...enginesOf("postgres")])("on %s, pds history", async (engine) =
       { ...row, brand: "A & b", duration: "3 minutes", counts: "12" },
       { ...row, outcome: "failed", duration: "3 hours", counts: "7", reason: "two lines" },
       { ...row, outcome: "abandoned", duration: "3 days", counts: "0", reason: lost },
-    ].map((each, index) => ({ run: `${index + 1}`, created_at: `2026-01-01T00:0${index + 1}:00Z`, ...each }));
+    ].map((each, index) => ({ run: `${index + 1}`, finished_at: `2026-01-01T00:0${index + 1}:00.500Z`, ...each }));
     expect(await tableOf(["history", "asc"], environment)).toEqual(numbered);
     expect(await tableOf(["history"], environment)).toEqual(numbered.toReversed());
   });
 
-  test("prints all details with --json, in addition to the operation's fields", async () => {
+  test("prints all details with --json", async () => {
     const succeeded = { outcome: "succeeded", attempt: 1, reason: null, log: null, scheduled_at: null };
     const row = { job: feedJob, brand: "acme", ...succeeded };
     const numbered = [
@@ -392,7 +398,7 @@ describe.each([...enginesOf("postgres")])("on %s, pds history", async (engine) =
       { ...row, brand: "A & b", seconds: 180, counts: 12, scheduled_at },
       { ...row, ...failed, seconds: 3 * hour },
       { ...row, outcome: "abandoned", seconds: 3 * day, counts: 0, reason: lost },
-    ].map((each, index) => ({ run: index + 1, created_at: `2026-01-01T00:0${index + 1}:00Z`, ...each }));
+    ].map((each, index) => ({ run: index + 1, finished_at: `2026-01-01T00:0${index + 1}:00.500Z`, ...each }));
     expect(await jsonOf(["history", "asc"], environment)).toEqual({ histories: numbered });
     expect(await jsonOf(["history"], environment)).toEqual({ histories: numbered.toReversed() });
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { toSnakeCase } from "../../src/commands/output.ts";
 import { writeFeed } from "../support/feed.ts";
 import { countGenerationRows } from "../support/generation-tables.ts";
 import { importHere, storedReason } from "../support/import-here.ts";
@@ -297,7 +298,7 @@ for (const engine of enginesOf("sqlite")) {
         expect(others).toEqual(runsBefore);
         const { job, outcome, counts, brand: _brand, reason: _reason, ...kept } = report;
         expect(run).toMatchObject({ job, outcome, counts, reason: storedReason(report), brand });
-        expect(JSON.parse(run.report)).toEqual(kept);
+        expect(toSnakeCase(JSON.parse(run.report))).toEqual(kept);
 
         const forced = await importFeed(feed, ["--force"], config, brand);
         expect(forced.code).toBe(0);

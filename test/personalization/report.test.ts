@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
+import { toSnakeCase } from "../../src/commands/output.ts";
 import { writeFeed } from "../support/feed.ts";
 import { importHere, storedReason } from "../support/import-here.ts";
 import {
@@ -39,7 +40,7 @@ class Model {
   readonly statuses = new Map<string, Map<string, number>>();
   nonNumericSequences = 0;
   readonly orphans: Record<
-    "linesWithoutStyle" | "stylesWithoutLine" | "unusedChoiceGroups" | "typesWithoutChoices",
+    "lines_without_style" | "styles_without_line" | "unused_choice_groups" | "types_without_choices",
     number
   >;
   /** The rows of each list by key, in the order of their last occurrence. */
@@ -61,10 +62,10 @@ class Model {
     // A replaced row no longer uses its group.
     const usedGroups = new Set([...this.#rows.pzstyles.values()].map((row) => row[3] ?? ""));
     this.orphans = {
-      linesWithoutStyle: of("pzlines", 1).filter((style) => !styles.has(style)).length,
-      stylesWithoutLine: styles.difference(new Set(of("pzlines", 1))).size,
-      unusedChoiceGroups: groups.difference(usedGroups).size,
-      typesWithoutChoices: usedGroups.difference(groups).difference(new Set([""])).size,
+      lines_without_style: of("pzlines", 1).filter((style) => !styles.has(style)).length,
+      styles_without_line: styles.difference(new Set(of("pzlines", 1))).size,
+      unused_choice_groups: groups.difference(usedGroups).size,
+      types_without_choices: usedGroups.difference(groups).difference(new Set([""])).size,
     };
   }
 
@@ -246,7 +247,7 @@ for (const engine of enginesOf("sqlite")) {
       expect(report.rejections.reduce((sum: number, { rows: count }: { rows: number }) => sum + count, 0)).toBe(
         rejected,
       );
-      const { skus, styles, choices, nonNumericSequences, statuses } = personalization;
+      const { skus, styles, choices, non_numeric_sequences, statuses } = personalization;
       expect({ skus, styles, choices }).toEqual({
         skus: model.differenceFrom(before, "pzlines"),
         styles: model.differenceFrom(before, "pzstyles"),
@@ -255,8 +256,8 @@ for (const engine of enginesOf("sqlite")) {
       const counts = Object.entries(personalization.orphans as Record<string, { count: number; examples: string[] }>);
       expect(Object.fromEntries(counts.map(([what, { count }]) => [what, count]))).toEqual(orphans);
       for (const [, { count, examples }] of counts) expect(examples).toHaveLength(Math.min(count, 5));
-      expect(nonNumericSequences.count).toBe(model.nonNumericSequences);
-      expect(nonNumericSequences.examples).toHaveLength(Math.min(model.nonNumericSequences, 5));
+      expect(non_numeric_sequences.count).toBe(model.nonNumericSequences);
+      expect(non_numeric_sequences.examples).toHaveLength(Math.min(model.nonNumericSequences, 5));
       expect(
         Object.entries(statuses).map(([column, codes]) => [column, new Map(Object.entries(codes as object))]),
       ).toEqual([...model.statuses]);
@@ -358,29 +359,29 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("shows examples of orphans and sequences, and counts up to fifty status codes", async () => {
-      const codes = Array.from({ length: 60 }, (_, index) => ["MANY", `S${index}`, "1", `code-${index}`]);
+      const codes = Array.from({ length: 60 }, (_, index) => ["MANY", `S${index}`, "1", `codeX-${index}`]);
       const { personalization } = await reportOf({
         "pzlines.csv": toCsv([columns.pzlines, ["SKU", "LOST", "one", "A"], ["SKU", "FOUND", "1", "A"], ...codes]),
         "pzstyles.csv": toCsv([columns.pzstyles, ["FOUND", "A", "1", "TEXT", ""], ["ALONE", "A", "1", "USED", ""]]),
         "pzchoices.csv": toCsv([columns.pzchoices, ["USED", "A", "1", "x"], ["FREE", "A", "2", "x".repeat(100)]]),
       });
       const at = (name: string) => join(folder, `feed-${feeds - 1}`, name);
-      const { orphans, nonNumericSequences, statuses } = personalization;
+      const { orphans, non_numeric_sequences, statuses } = personalization;
       expect(orphans).toEqual({
-        linesWithoutStyle: {
+        lines_without_style: {
           count: 61,
           examples: [
             `${at("pzlines.csv")}:2: "LOST"`,
             ...[4, 5, 6, 7].map((line) => `${at("pzlines.csv")}:${line}: "S${line - 4}"`),
           ],
         },
-        stylesWithoutLine: { count: 1, examples: [`${at("pzstyles.csv")}:3: "ALONE"`] },
-        unusedChoiceGroups: { count: 1, examples: [`${at("pzchoices.csv")}:3: "FREE"`] },
-        typesWithoutChoices: { count: 1, examples: ['"TEXT"'] },
+        styles_without_line: { count: 1, examples: [`${at("pzstyles.csv")}:3: "ALONE"`] },
+        unused_choice_groups: { count: 1, examples: [`${at("pzchoices.csv")}:3: "FREE"`] },
+        types_without_choices: { count: 1, examples: ['"TEXT"'] },
       });
-      expect(nonNumericSequences).toEqual({ count: 1, examples: [`${at("pzlines.csv")}:2: "one"`] });
+      expect(non_numeric_sequences).toEqual({ count: 1, examples: [`${at("pzlines.csv")}:2: "one"`] });
       expect(Object.keys(statuses.style_sku_status)).toHaveLength(51);
-      expect(statuses.style_sku_status).toMatchObject({ A: 2, "code-0": 1, "code-48": 1, "(others)": 11 });
+      expect(statuses.style_sku_status).toMatchObject({ A: 2, "codeX-0": 1, "codeX-48": 1, "(others)": 11 });
     });
 
     test("notes unusual but accepted input", async () => {
@@ -451,15 +452,10 @@ for (const engine of enginesOf("sqlite")) {
         const { job, brand, outcome: own, counts, reason: _reason, ...report } = printed;
         expect(own).toBe(outcome);
         expect(report.personalization.skus.total).toBe(1);
-        expect(await lastRun()).toMatchObject({
-          job,
-          brand,
-          outcome,
-          counts,
-          reason: outcome === "failed" ? storedReason(printed) : null,
-          report,
-        });
-        expect((await lastRun()).report).toEqual(report);
+        const reason = outcome === "failed" ? storedReason(printed) : null;
+        const { report: stored, ...run } = await lastRun();
+        expect(run).toMatchObject({ job, brand, outcome, counts, reason });
+        expect(toSnakeCase(stored)).toEqual(report);
       }
     });
   });

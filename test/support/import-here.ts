@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import pino from "pino";
+import { toSnakeCase } from "../../src/commands/output.ts";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { maxImportRemovedShareOf } from "../../src/config/jobs.ts";
@@ -30,7 +31,7 @@ export async function importHere(args: readonly string[], environment: Environme
     const messages = [...describeProblems(report), ...(error ? [`pds: ${job.name}: ${error.message}`] : [])];
     return {
       code: error === undefined ? 0 : 1,
-      stdout: isJson ? JSON.stringify({ ...run, ...(error && { reason: error.message }), ...report }) : "",
+      stdout: isJson ? JSON.stringify(toSnakeCase({ ...run, ...(error && { reason: error.message }), ...report })) : "",
       stderr: messages.map((message) => `${message}\n`).join(""),
     };
   } finally {
