@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
+import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
 import { isTerminal } from "../base/terminal.ts";
 import type { Setting } from "../config/setting.ts";
@@ -26,7 +27,7 @@ export function init(values: Values): boolean {
   const isAsking = Object.keys(values).length === 0 && isTerminal() && process.stdin.isTTY === true;
   const answers = isAsking ? ask() : toAnswers(values);
   try {
-    writeFileSync(path, toToml(answers), { flag: "wx", mode: hasPassword(answers.databaseUrl) ? 0o600 : 0o644 });
+    writeFileSync(path, toToml(answers), { flag: "wx", mode: holdsSecret(answers) ? 0o600 : 0o644 });
   } catch (cause) {
     throw new ServiceError("unavailable", `cannot write ${path}: ${(cause as Error).message}`, { cause });
   }
@@ -141,8 +142,9 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
 const secretNames = () =>
   settingNames.filter((name) => (settings[name] as Setting<unknown>).hide === "secret").map(environmentName);
 
-/** The path of an embedded store need not be a URL. */
-const hasPassword = (databaseUrl: string) => URL.canParse(databaseUrl) && new URL(databaseUrl).password !== "";
+/** Whether an address has a password, which may also be in its query. */
+const holdsSecret = ({ databaseUrl, products }: Answers) =>
+  [databaseUrl, products].some((address) => hideCredentials(address) !== address);
 
 /** A basic string of TOML; JSON escapes the same characters. */
 const quote = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007F");

@@ -274,13 +274,16 @@ describe("pds init", () => {
   });
 
   test.each([
-    ["postgres://user:secret@host/db", 0o600],
-    ["postgres://user@host/db", 0o644],
-    ["sqlite:data/store.sqlite", 0o644],
-  ])("writes the file for its owner only if it holds a password: %s", async (databaseUrl, mode) => {
+    ["--database-url", "postgres://user:secret@host/db", 0o600],
+    ["--database-url", "postgres://user@host/db?password=secret", 0o600],
+    ["--database-url", "postgres://user@host/db?sslmode=require", 0o644],
+    ["--database-url", "postgres://user@host/db", 0o644],
+    ["--database-url", "sqlite:data/store.sqlite", 0o644],
+    ["--products", "https://user:secret@host/products.ndjson", 0o600],
+  ])("writes the file for its owner only if it holds a password: %s %s", async (option, address, mode) => {
     const cwd = await temporaryFolder();
     const environment = { PDS_CONFIG: "pds.toml" };
-    expect(await pds(["init", "--database-url", databaseUrl], environment, cwd)).toMatchObject({ code: 0 });
+    expect(await pds(["init", option, address], environment, cwd)).toMatchObject({ code: 0 });
     expect(statSync(join(cwd, "pds.toml")).mode & 0o777).toBe(mode);
   });
 
