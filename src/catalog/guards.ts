@@ -21,7 +21,7 @@ export async function checkShop(database: Database, { settings }: Platform, shop
 }
 
 /**
- * Checks that one shop answers for a whole run, though the address may lead to another one by now.
+ * Checks that one shop answers during a whole run, because the address may now lead to another.
  * @throws ServiceError `unavailable` for another shop
  */
 export function checkSameShop({ settings }: Platform, expected: string, shopId: string): void {
@@ -49,7 +49,7 @@ export function checkImportRemovals(removed: number, stored: number, maxShare: n
   );
 }
 
-/** Says that an import would remove too many products. @returns undefined if it would not */
+/** @returns the reason, if an import would remove too many products */
 export function findImportExcess(removed: number, stored: number, maxShare: number): string | undefined {
   const isExcess = stored >= minStoredForShare && removed > stored * maxShare;
   return isExcess ? describeExcess(removed, stored, maxShare) : undefined;
@@ -58,10 +58,6 @@ export function findImportExcess(removed: number, stored: number, maxShare: numb
 const describeExcess = (removed: number, stored: number, maxShare: number) =>
   `${removed} of ${pluralize(stored, "product")} would be removed, more than ${Math.round(maxShare * 100)}%`;
 
-/**
- * Says that products that the platform no longer has exceed the limit of removals, which counts
- * those of the last 24 hours.
- */
 export function removalRefused(removed: number, { stored, recent }: RemovalLimit, maxShare: number): ServiceError {
   const others = recent === 0 ? "" : ` together with the ${pluralize(recent, "product")} of the last 24 hours`;
   return new ServiceError(

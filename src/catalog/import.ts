@@ -18,11 +18,9 @@ export interface CatalogImportOptions {
   /** Maximum size of each file when decompressed; 0 for no limit. */
   readonly maxFileMegabytes: number;
   /**
-   * Share of the stored products, from 0 to 1, that may be removed; the import fails and changes
-   * nothing beyond it.
+   * Share of the stored products, from 0 to 1, that may be removed; beyond it, the import fails.
    */
   readonly maxRemovedShare: number;
-  /** Whether a larger removal is only reported. */
   readonly isForced: boolean;
 }
 
@@ -69,12 +67,10 @@ async function* readBatches(
   reporter: Reporter,
   signal: AbortSignal,
 ): AsyncGenerator<StoredProduct[]> {
-  /** Where each product was found. */
   const seen = new Map<string, string>();
-  /** The product that has each handle. */
   const handles = new Map<string, string>();
   const hidden = new Set<string>();
-  /** Names beside the products of wrappers. */
+  /** Names beside the products in wrappers. */
   const ignored = new Set<string>();
   const now = new Date().toISOString();
   let batch = new Map<string, StoredProduct>();

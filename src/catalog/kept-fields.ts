@@ -16,9 +16,9 @@ import { listDocuments } from "./product.ts";
 type Read = PlatformProduct | UnusableProduct;
 
 /**
- * A platform whose products have the stored values of the fields that could not be read, and the
- * stored identifiers of images.
- * @param reporter notes which fields these are, and which images are unknown
+ * Wraps a platform: fields that it could not read, and identifiers of images, are taken from the
+ * stored product.
+ * @param reporter notes these fields, and unknown images
  */
 export function keepStoredFields(platform: Platform, database: Queryable, reporter?: Reporter): Platform {
   let isNoted = false;
@@ -63,7 +63,7 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
         endedAtMs: snapshot.endedAtMs,
         async *readProducts() {
           for await (const batch of snapshot.readProducts()) {
-            // Complete products stay lazy: one at a time is in memory.
+            // Complete products stay lazy, so that only one is in memory at a time.
             const incomplete: Read[] = [];
             yield Iterator.from(batch).filter((read) => !isIncomplete(read) || incomplete.push(read) === 0);
             if (incomplete.length > 0) yield await complete(incomplete);
@@ -85,7 +85,7 @@ function describe(kept: readonly KeptFields[]): string {
 
 type Part = Readonly<Record<string, unknown>> & { readonly id: Id };
 
-/** The product with the kept fields of a stored version, for the parts that it already had. */
+/** Keeps fields of the stored product, in the parts that it already had. */
 function withStored(product: Product, stored: Product, kept: readonly KeptFields[]): Product {
   const fieldsOf = (of: KeptFields["of"]) => kept.flatMap((each) => (each.of === of ? each.fields : []));
   const merge = <Whole extends Part>(part: Whole, old: Part | undefined, fields: readonly string[]): Whole =>
@@ -116,12 +116,12 @@ function withStored(product: Product, stored: Product, kept: readonly KeptFields
 
 interface NamedImages {
   readonly product: Product;
-  /** The platform's name of an image that no stored one is. */
+  /** The platform's name of an image that matches no stored one. */
   readonly unknown?: string;
   readonly remedy?: string;
 }
 
-/** The product with the images that a stored version has, too, under their stored identifiers. */
+/** Gives images the identifiers under which they are stored. */
 function nameImages(product: Product, stored: Product | undefined, unnamed: readonly UnnamedImage[]): NamedImages {
   const used = new Set(product.images.map(({ id }) => `${id}`));
   const unused = (stored?.images ?? []).filter(({ id }) => !used.has(`${id}`));
@@ -146,7 +146,7 @@ function nameImages(product: Product, stored: Product | undefined, unnamed: read
   });
   const unknown = unnamed.find((_, index) => known[index] === undefined);
   if (stored !== undefined && unknown !== undefined && (unused.length > 0 || unknown.image === undefined)) {
-    // It may be one of those that nothing is known of.
+    // It may be an image that nothing is known about.
     return { product: withStoredImages(product, stored), unknown: unknown.name, remedy: "the stored images are kept" };
   }
   const images = [...product.images];
@@ -174,7 +174,7 @@ function nameImages(product: Product, stored: Product | undefined, unnamed: read
   };
 }
 
-/** The product with the images of a stored version, each shown by the variants that showed it. */
+/** Keeps the stored images and the variants that showed them. */
 function withStoredImages(product: Product, stored: Product): Product {
   const imageIds = new Map(stored.variants.map(({ id, image_id }) => [`${id}`, image_id]));
   const variants = product.variants.map((variant) => ({ ...variant, image_id: imageIds.get(`${variant.id}`) ?? null }));

@@ -2,7 +2,7 @@ import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Queryable, Transaction } from "../database/database.ts";
 
 /**
- * Which products the platform has. Its ids grow, so a product that is created later has a higher
+ * The products that the platform has. Its ids grow: a product that is created later has a higher
  * one.
  */
 interface KnownIds {
@@ -12,16 +12,16 @@ interface KnownIds {
   readonly except: readonly string[];
 }
 
-/** With more exceptions, nothing is known. */
+/** With more exceptions than this, the set is forgotten. */
 const maxExceptions = 1000;
 
 const nothing: KnownIds = { upTo: "0", except: [] };
 
-/** Whether the platform certainly has no such product, if it is not stored. */
+/** Whether a product that is not stored is certainly missing on the platform, too. */
 export async function isKnownMissing(database: Queryable, id: bigint): Promise<boolean> {
   const { upTo, except } = await findKnownIds(database);
   if (id > BigInt(upTo) || except.includes(`${id}`)) return false;
-  // Something said that it exists, but no read could store it yet.
+  // A notification mentioned the product, but no read has stored it yet.
   const news = await database.read(
     "SELECT 1 FROM product_news WHERE id = $1 AND (gone_at IS NULL OR settles_at > gone_at)",
     [id],
@@ -36,8 +36,8 @@ async function findKnownIds(database: Queryable): Promise<KnownIds> {
 const saveKnownIds = (database: Queryable, known: KnownIds) => saveCursor(database, "known-ids", JSON.stringify(known));
 
 /**
- * Notes that every product up to an id is stored.
- * @param isComplete whether all products were compared; otherwise only those that are new since
+ * Records that every product up to an id is stored.
+ * @param isComplete whether all products were compared; otherwise, only those that are new since
  *   the set was last complete
  */
 export async function knowIdsUpTo(transaction: Transaction, id: bigint, isComplete: boolean): Promise<void> {
@@ -46,7 +46,7 @@ export async function knowIdsUpTo(transaction: Transaction, id: bigint, isComple
   if (id > BigInt(known.upTo)) await saveKnownIds(transaction, { ...known, upTo: `${id}` });
 }
 
-/** Notes a product that the platform has, but that could not be stored. */
+/** Records a product that the platform has, but that could not be stored. */
 export async function exceptKnownId(transaction: Transaction, id: bigint): Promise<void> {
   const { upTo, except } = await findKnownIds(transaction);
   if (except.includes(`${id}`)) return;
@@ -54,5 +54,5 @@ export async function exceptKnownId(transaction: Transaction, id: bigint): Promi
   await saveKnownIds(transaction, isTooMany ? nothing : { upTo, except: [...except, `${id}`] });
 }
 
-/** Forgets which products the platform has, because others than its own were stored. */
+/** Call it when products from another source were stored. */
 export const forgetKnownIds = (database: Queryable) => saveKnownIds(database, nothing);

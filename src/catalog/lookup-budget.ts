@@ -25,15 +25,15 @@ class Budget {
   }
 }
 
-/** The share of the lookups that one network can use, and how many it can use in any case. */
+/** The share of the lookups that one network may use, but at least {@link minPerNetwork}. */
 const networkShare = 0.25;
 const minPerNetwork = 5;
 /** Beyond this, the least recently active networks start again with a full budget. */
 const maxNetworks = 10_000;
 
 /**
- * Limits lookups per minute, all together and for each network of clients: one that tries ids must
- * not use up the lookups of the others.
+ * Limits lookups per minute, in total and per client network: one that tries ids must not use up
+ * the lookups of the others.
  */
 export class LookupBudget {
   readonly #perMinute: number;
@@ -46,9 +46,8 @@ export class LookupBudget {
   }
 
   /**
-   * Takes one lookup.
    * @param network undefined for the service itself
-   * @returns whether there was one
+   * @returns whether a lookup was left
    */
   take(network?: string, nowMs = performance.now()): boolean {
     const ofNetwork = network === undefined ? undefined : this.#ofNetwork(network, nowMs);

@@ -13,18 +13,13 @@ import type { FoundProduct } from "./product.ts";
 import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {
-  /** Finds a product in the store. */
   readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
-  /** Finds the id of a stored product by its handle. */
   readonly findStoredId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
-  /** Whether the platform certainly does not have a product that is not stored. */
   readonly isKnownMissing: (id: bigint, network?: () => string) => Promise<boolean>;
-  /** A connection that may wait for its turn to write without delaying readers. */
+  /** A separate connection, so that waiting for a turn to write does not delay readers. */
   readonly writer: Database;
   readonly platform: Platform;
-  /** Limits concurrent requests to the platform that a client waits for. */
   readonly limiter: ConcurrencyLimiter;
-  /** Limits concurrent refreshes, which nobody waits for. */
   readonly refreshLimiter: ConcurrencyLimiter;
   readonly log: Log;
   /**
@@ -32,7 +27,6 @@ export interface ProductLookupOptions {
    * not use up the platform's budget.
    */
   readonly perMinute: number;
-  /** Age in seconds after which a stored product is stale. */
   readonly maxAgeS: number;
   /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
@@ -55,16 +49,13 @@ const maxRereads = 5;
 
 type ReadPriority = keyof typeof timeoutMs;
 
-/** Finds products in the store, and reads those from the platform that the store does not have. */
 export class ProductLookup {
   readonly #options: ProductLookupOptions;
   readonly #failures = new LRUCache<string, "missing" | "failed">({ max: maxCachedFailures });
-  /** Platform reads in progress, shared by all requests for the same product. */
   readonly #reads = new Map<string, Promise<FoundProduct | undefined>>();
-  /** The same for products by handle. */
   readonly #idReads = new Map<string, Promise<bigint | undefined>>();
   readonly #lookups: LookupBudget;
-  /** Apart from lookups, so that stale products do not use up those of new ones. */
+  /** Separate from lookups, so that stale products do not use up the budget of new ones. */
   readonly #refreshes: LookupBudget;
 
   constructor({ platform, ...options }: ProductLookupOptions) {
@@ -96,8 +87,7 @@ export class ProductLookup {
   }
 
   /**
-   * Finds the product that has a handle: a stored one, or else the one on the platform, which is
-   * then stored.
+   * Finds a product by its handle in the store or on the platform, and then stores it.
    * @param network returns the network of the client
    * @throws ServiceError `unavailable` when nothing is stored and the platform cannot be read
    */
@@ -127,14 +117,14 @@ export class ProductLookup {
       if (!hasBegun) throw cause;
       throw this.#fail(key, unreachable, cause);
     });
-    // It may be stored with another handle.
+    // It may be stored under another handle.
     const read =
       id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, `${id}`, "live", 0, network));
     await read?.catch((error) => {
       this.#failures.set(key, "failed", { ttl: failedTtlMs });
       throw error;
     });
-    // The platform may have found it by a spelling that it does not have.
+    // The platform may have matched another spelling of the handle.
     const stored = id === undefined ? undefined : await findStoredId(handle, network);
     if (stored === undefined) this.#failures.set(key, "missing", { ttl: missingTtlMs });
     return stored;

@@ -3,7 +3,6 @@ import { type CatalogTruth, verifiedAges } from "./product-truth.ts";
 import type { DeliveryCounter } from "./push/delivery-counter.ts";
 import type { PushState } from "./push/state.ts";
 
-/** Metrics of the stored products. */
 export function measureCatalog({ products, verified, unsettled, waiting }: CatalogTruth): Metric[] {
   const ratios = verifiedAges.map(
     (age, index) => [products === 0 ? 1 : (verified[index] ?? 0) / products, { within: `${age}` }] as const,
@@ -27,7 +26,6 @@ export function measureCatalog({ products, verified, unsettled, waiting }: Catal
   ];
 }
 
-/** Metrics of the deliveries that are stored. */
 export const measurePush = ({ queue, subscribed, uninstalledAt }: PushState): Metric[] => [
   gauge("push_queue_products", "Products that were delivered and have not settled since.", "", [[queue.products]]),
   gauge("push_queue_oldest_seconds", "Age of the oldest delivery after which the product has not been read.", "", [

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { planSchema, planShape, schedule } from "../jobs/options.ts";
 
-/** The share of the stored products, from 0 to 1, that may be removed unless an option says otherwise. */
+/** Default share of the stored products, from 0 to 1, that may be removed. */
 export const defaultRemovedShare = 0.2;
 
 const removedShare = z.number().min(0).max(1).default(defaultRemovedShare);
@@ -19,7 +19,7 @@ export const catalogReconcileSchema = z.strictObject({
     "Maximum share of the stored products that all jobs and requests together may remove within 24 hours, because the platform no longer has them. Five may always be removed, unless it is 0. Also the share that a run may find with fewer images than before.",
   ),
   ...planShape,
-  // Most jobs of most shops run on the hour.
+  // Off the hour, when most jobs of most shops run.
   schedule: schedule.default("17,47 * * * *"),
 });
 

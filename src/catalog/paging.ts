@@ -6,27 +6,24 @@ import { checkSameShop } from "./guards.ts";
 import { type ReadingTimes, saveProducts, toStoredProduct } from "./product.ts";
 import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 
-/** How far a comparison page by page has come. */
 interface Progress {
   /** When the first of its runs started, by the database's clock. */
   readonly startedAt: string;
-  /** The id of the last product that was read. */
   readonly lastId: string;
 }
 
-/** A statement may not take more than 65,535 values. */
+/** A statement takes at most 65,535 values. */
 const comparedAtOnce = 100;
 
 /** A comparison that was interrupted longer ago starts over. */
 const maxResumedMs = 24 * 3_600_000;
 
 /**
- * Reads every product, several per request, and stores it. Continues where a run that was stopped
- * left off.
- * @param listed all products of the platform, which must be read
+ * Reads and stores every product, several per request. Resumes where an interrupted run stopped.
+ * @param listed all products of the platform
  * @param startedAt when this run started, by the database's clock
- * @returns how many products could not be read, those that would lose images and were not stored, and
- *   when the oldest reading was made
+ * @returns how many products could not be read, those that would lose images and were not stored,
+ *   and when the oldest reading was made
  */
 export async function readPageByPage(
   listed: ReadonlyMap<string, ListedProduct>,
@@ -39,7 +36,7 @@ export async function readPageByPage(
   const after = progress === undefined ? undefined : BigInt(progress.lastId);
   if (after !== undefined) reporter.note(`continued after product ${after}`);
   const unread = new Map([...listed].filter(([id]) => after === undefined || BigInt(id) > after));
-  // Those that could not be read then, or have changed since.
+  // Products that could not be read then, or have changed since.
   const earlier = [...listed].filter(([id]) => !unread.has(id)).map(([, product]) => product);
   const losing: bigint[] = [];
   let failed = 0;
@@ -64,7 +61,7 @@ export async function readPageByPage(
       await noteUnusable(read.id, read.unusable, reading.beganMs, context);
       unread.delete(`${read.id}`);
     }
-    // Large products and those that were just changed.
+    // Large products and recently changed ones.
     const single = page.products.flatMap((read) =>
       "product" in read && !read.isSettled ? [BigInt(read.product.id)] : [],
     );
@@ -72,7 +69,7 @@ export async function readPageByPage(
     await saveProgress(database, { startedAt: comparedAt, lastId: `${page.lastId}` });
     beganMs = performance.now();
   }
-  // Those that the pages did not have, because they were removed meanwhile or not found.
+  // Products missing from the pages, because they were removed meanwhile or not found.
   failed += await readSingly(
     [...unread.values()].map(({ id }) => id),
     unread,
@@ -99,5 +96,4 @@ async function findProgress(database: Database, startedAt: string): Promise<Prog
 const saveProgress = (database: Database, progress: Progress) =>
   saveCursor(database, "catalog-pages", JSON.stringify(progress));
 
-/** The next comparison page by page starts with the first product. */
 export const forgetProgress = (database: Database) => saveCursor(database, "catalog-pages", "null");

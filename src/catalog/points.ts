@@ -2,20 +2,18 @@ import { refill } from "../base/token-bucket.ts";
 import { saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 
-/** A budget of points that all processes of a store share. Time restores spent points. */
+/** A budget of points that all processes of a store share and that refills over time. */
 export interface Points {
-  /** Never more than are there; after a process was killed, its refunds are missing for a while. */
+  /** Never overstated. If a process was killed, its refunds are missing for a while. */
   readonly available: number;
   readonly maximum: number;
-  /** Points per second. */
   readonly restoreRate: number;
-  /** When this was so: ISO 8601, by the database's clock. */
+  /** ISO 8601, by the database's clock. */
   readonly asOf: string;
   /** No response has reported the budget yet. */
   readonly isAssumed?: boolean;
 }
 
-/** The state of a budget as its owner reported it. */
 export interface ReportedPoints {
   readonly currentlyAvailable: number;
   readonly maximumAvailable: number;
@@ -43,7 +41,7 @@ export function takePoints(database: Database, cost: number, floor: number): Pro
 }
 
 /**
- * Ends a request whose points were taken.
+ * Settles a request after its points were taken.
  * @param refund points that it did not spend
  * @param reported undefined when the response did not report the budget
  */
@@ -56,23 +54,23 @@ export async function settlePoints(
     const { isAssumed, ...points } = { ...stored, available: stored.available + refund };
     if (reported === undefined) return [{ ...stored, available: points.available }, undefined];
     const { currentlyAvailable, maximumAvailable: maximum, restoreRate } = reported;
-    // The report does not include requests that are still on their way.
+    // The report does not include requests in flight.
     const available = isAssumed ? currentlyAvailable : Math.min(currentlyAvailable, points.available);
     return [{ ...points, available, maximum, restoreRate }, undefined];
   });
 }
 
-/** Until a first response reports the budget: no plan has less. */
+/** The lowest limits of any plan, until a response reports the budget. */
 const assumed = { available: 1000, maximum: 1000, restoreRate: 100, isAssumed: true };
 
-/** Changes the stored budget; undefined leaves it. One process at a time. */
+/** Changes the stored budget, one process at a time; undefined leaves it as it is. */
 function changePoints<Result>(
   database: Database,
   change: (points: Points) => [Points | undefined, Result],
 ): Promise<Result> {
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
-    // An update locks the row on all engines.
+    // On all engines, an update locks the row.
     const [row] = await sql<{ value: string; now: string }[]>`
       INSERT INTO cursor (name, value) VALUES ('platform-points', 'null')
       ON CONFLICT (name) DO UPDATE SET value = cursor.value

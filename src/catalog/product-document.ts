@@ -3,7 +3,6 @@ import type { Product } from "../contract/product.ts";
 import { productSchema } from "../contract/product.ts";
 import type { Id } from "../contract/product-values.ts";
 
-/** A reason why a document is not a product. */
 export interface ProductProblem {
   /** Path such as `variants[3].price`; absent when it concerns the whole document. */
   readonly field?: string;
@@ -24,7 +23,7 @@ export function parseProduct(
   return problems.length === 0 ? { product: data } : { problems };
 }
 
-/** Parts that say that they belong to another product. */
+/** Finds parts that name another product as their owner. */
 function findForeignParts({ id, image, images, options, variants }: Product): ProductProblem[] {
   const parts = Object.entries({ images, options, variants }).flatMap(([name, list]) =>
     list.map(({ product_id }, index): [string, Id] => [`${name}[${index}]`, product_id]),
@@ -78,7 +77,6 @@ function toProblem(issue: z.core.$ZodIssue): ProductProblem {
 
 const expectation = (message: string) => message.replace("Invalid input: ", "").replace(/, received .*$/, "");
 
-/** A short form for error messages. */
 function describeValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";

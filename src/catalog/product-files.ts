@@ -6,7 +6,7 @@ import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import type { RejectedRow } from "../jobs/import-report.ts";
 import { parseProduct } from "./product-document.ts";
 
-/** A product of a file, the reasons why it was rejected, or names of a wrapper that hold none. */
+/** A product in a file, the reasons why it was rejected, or the unknown names in a wrapper. */
 export type ProductDocument =
   | { readonly product: Product; readonly file: string; readonly line: number }
   | { readonly rejected: RejectedRow[] }
@@ -28,7 +28,7 @@ async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<Pro
   const splitter = new JsonSplitter(0, file);
   for await (const chunk of readText(file, "utf-8", maxMegabytes)) {
     for (const document of splitter.push(chunk)) yield* readDocument(document, file);
-    // The runtime reads a whole file in one turn of its event loop; the heartbeat needs turns, too.
+    // The runtime reads a file without a pause, but the heartbeat needs turns of the event loop.
     await setImmediate();
   }
   const { document, unfinished } = splitter.end();
@@ -59,7 +59,7 @@ function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file
   else yield { rejected: parsed.problems.map((problem) => ({ file, line, ...problem })) };
 }
 
-/** Reads the products from the text of a wrapper, which tells their lines. */
+/** Reads products from a wrapper, and finds their line numbers. */
 function* readList({ text, line }: Pick<JsonDocument, "text" | "line">, file: string): Generator<ProductDocument> {
   let name: unknown;
   for (const part of new JsonSplitter(1).push(text)) {

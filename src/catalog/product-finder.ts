@@ -6,11 +6,14 @@ import { isKnownMissing } from "./known-ids.ts";
 import { type FoundProduct, findProduct, findStoredProductId } from "./product.ts";
 import type { Visibility } from "./visibility.ts";
 
-/** Finds products for requests. `network` returns the network of the client, for limits that are fair to networks. */
+/**
+ * Finds products for requests. `network` returns the client's network, so that limits are fair to
+ * networks.
+ */
 export interface ProductFinder {
   /** Finds a visible product in the store or, if it is not stored, on the platform. */
   readonly findProduct: FindProduct;
-  /** Finds the product that has a handle, also one that is not visible, in the store or on the platform. */
+  /** Finds a product by its handle, even if it is not visible, in the store or on the platform. */
   readonly findProductId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
 }
 
@@ -18,9 +21,7 @@ type FindProduct = (id: bigint, network?: () => string) => Promise<FoundProduct 
 
 export interface ProductFinderOptions {
   readonly visible: Visibility;
-  /** Products that are looked up, and others that are refreshed, per minute. */
   readonly lookupsPerMinute: number;
-  /** Age in seconds after which a stored product is refreshed. */
   readonly productMaxAge: number;
   /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
@@ -30,12 +31,11 @@ export interface ProductFinderContext {
   readonly database: Database;
   readonly writer: Database;
   readonly platform: Platform | undefined;
-  /** In front of the store, of the platform, and of what nobody waits for. */
+  /** Separate limits for the store, the platform, and refreshes in the background. */
   readonly limiters: Readonly<Record<"store" | "platform" | "refresh", ConcurrencyLimiter>>;
   readonly log: Log;
 }
 
-/** Finds products in the store and, if a platform is connected, looks up missing ones there. */
 export async function createProductFinder(
   { visible, lookupsPerMinute, productMaxAge, maxRemovedShare }: ProductFinderOptions,
   { database, writer, platform, limiters, log }: ProductFinderContext,
@@ -66,7 +66,7 @@ export async function createProductFinder(
   };
 }
 
-/** Hides the products that shoppers may not see, unless the settings say to serve all. */
+/** Hides products that shoppers may not see, unless the settings serve all. */
 function onlyVisible(visible: Visibility, find: FindProduct): FindProduct {
   if (visible === "all") return find;
   return async (id, network) => {

@@ -2,24 +2,22 @@ import type { SQL } from "bun";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { countStoredProducts, instantOf, type ReadingTimes } from "./product.ts";
 
-/** Removals are counted this long, by every process and job together. */
+/** Removals by all processes and jobs count for this long. */
 const windowS = 24 * 3600;
 
-/** So many may always be removed, because a share of a small catalog means little. */
+/** This many may always be removed, because a share of a small catalog means little. */
 const minRemovals = 5;
 
 export interface RemovalLimit {
   readonly stored: number;
-  /** Products that were removed within the last 24 hours. */
   readonly recent: number;
-  /** How many more may be removed now. */
   readonly allowed: number;
 }
 
 /**
- * Reads how many products may be removed, because the platform no longer has them.
+ * Reads how many products may still be removed because the platform no longer has them.
  * @param maxShare share of the products, from 0 to 1, that may be removed within 24 hours; 0 keeps
- *   all of them
+ *   all
  */
 export async function readRemovalLimit(queryable: Queryable, maxShare: number): Promise<RemovalLimit> {
   const { sql, engine } = queryable;
@@ -33,8 +31,8 @@ export async function readRemovalLimit(queryable: Queryable, maxShare: number): 
 }
 
 /**
- * Removes products that the platform no longer has: all of them or, beyond the limit, none. One
- * that another read has found since stays.
+ * Removes all of the products that the platform no longer has or, beyond the limit, none. Keeps a
+ * product that another read has found since.
  * @param reading the read that found them gone
  * @returns how many were removed, or the limit that they exceed
  */
@@ -52,7 +50,7 @@ export async function removeProducts(
   }
 }
 
-/** Undoes the transaction. */
+/** Thrown to roll back the transaction. */
 class RemovalRefused extends Error {
   readonly limit: RemovalLimit;
 
@@ -83,7 +81,9 @@ async function removeWithin(
   return removed.length;
 }
 
-/** A product without a trace in the store leaves none: anybody can ask for any id. */
+/**
+ * Records nothing for a product that the store has never had, because clients can request any id.
+ */
 async function noteGone(
   { sql, engine }: Transaction,
   ids: readonly bigint[],

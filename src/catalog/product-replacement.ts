@@ -4,9 +4,9 @@ import { countStoredProducts, type StoredProduct, toRows, type Way } from "./pro
 import { deleteProducts } from "./product-removal.ts";
 
 /**
- * Makes the batches the whole set of products: writes those that differ, removes those that no
- * batch holds. A batch source that throws changes nothing.
- * @param batches no id twice within a batch; the batch that comes last wins
+ * Replaces the whole set of products: writes those that differ, and removes those that no batch
+ * holds. If the source of batches throws, nothing changes.
+ * @param batches no id twice within a batch; the last batch wins
  * @param mayRemove called before a removal with its size and the number stored; throws to refuse
  * @throws ServiceError `unavailable` when the run's lease expired
  */
@@ -37,7 +37,8 @@ export function replaceProducts(
     const missing = stored.filter(({ id }) => !kept.has(id)).map(({ id }) => BigInt(id));
     mayRemove(missing.length, storedBefore);
     await deleteProducts(transaction, missing);
-    // Last, because another run may have replaced the products after this transaction began.
+    // Checked last, because another run may have replaced the products since this transaction
+    // began.
     await requireUnderWay(transaction, run);
     return { removed: missing.length };
   });

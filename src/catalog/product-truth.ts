@@ -1,14 +1,13 @@
 import type { Queryable } from "../database/database.ts";
 import { instantOf, joinTruth, type ReadingTimes, unsettled, verifiedAt, type Way } from "./product.ts";
 
-/** How a stored product was read, and whether that read still counts. */
 export interface ProductTruth {
   readonly way: Way | "";
-  /** When the read began and ended, ISO 8601; empty when it is not known. */
+  /** When the read began and ended, ISO 8601; empty if unknown. */
   readonly readFrom: string;
   readonly readUntil: string;
   readonly isSettled: boolean;
-  /** The platform's time of its last change; empty when it was imported. */
+  /** The platform's time of the last change; empty if imported. */
   readonly updatedAt: string;
 }
 
@@ -21,8 +20,8 @@ export async function findProductTruth({ sql }: Queryable, id: bigint): Promise<
 }
 
 /**
- * Finds the newest time of a product's last change that anything said of it.
- * @returns empty when nothing said a time; undefined for a product that the store does not know
+ * Finds the newest known time of a product's last change.
+ * @returns empty when no time is known; undefined when the store does not know the product
  */
 export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<string | undefined> {
   const [row] = await sql<{ newest: string | null }[]>`
@@ -32,7 +31,9 @@ export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<
   return row?.newest ?? undefined;
 }
 
-/** Whether a product was delivered so shortly before a read that its responses may show different states. */
+/**
+ * Whether a delivery came so shortly before a read that its responses may show different states.
+ */
 export async function mayLagBehindDelivery(
   queryable: Queryable,
   id: bigint,
@@ -44,12 +45,11 @@ export async function mayLagBehindDelivery(
   return rows.length > 0;
 }
 
-/** Condition: the last read of a product could not be used, and another would show the same. */
+/** Condition: the last read of a product was unusable, and another would return the same. */
 const unusable = "(news.unusable_at IS NOT NULL AND news.settles_at <= news.unusable_at)";
 
 /**
- * Products that must be read again, or for the first time. One that could not be used is not among
- * them until something newer is known of it.
+ * Lists products that must be read, unless the last read was unusable and nothing newer is known.
  */
 export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[]> {
   const rows = await sql<{ id: string }[]>`
@@ -62,7 +62,7 @@ export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[
   return rows.map(({ id }) => BigInt(id));
 }
 
-/** Those of some products whose last read could not be used, and of which nothing newer is known. */
+/** Selects the products whose last read was unusable and that have no newer news. */
 export async function listUnusable({ sql }: Queryable, ids: readonly bigint[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
@@ -71,7 +71,7 @@ export async function listUnusable({ sql }: Queryable, ids: readonly bigint[]): 
 }
 
 /**
- * Notes that a read of a product could not be used.
+ * Records an unusable read.
  * @param beganMs when it began, as `performance.now()`
  */
 export async function noteUnusableRead(queryable: Queryable, id: bigint, beganMs: number): Promise<void> {
@@ -81,7 +81,7 @@ export async function noteUnusableRead(queryable: Queryable, id: bigint, beganMs
     INSERT INTO product_news ${sql([row])} ON CONFLICT (id) DO UPDATE SET unusable_at = excluded.unusable_at`;
 }
 
-/** Notes that the responses about a product do not agree, so that nothing could be stored. */
+/** Records that the responses about a product are inconsistent, so that nothing could be stored. */
 export async function noteWaiting({ sql, engine }: Queryable, id: bigint, updatedAt: string): Promise<void> {
   const now = sql.unsafe(engine.now);
   await sql`
@@ -92,13 +92,13 @@ export async function noteWaiting({ sql, engine }: Queryable, id: bigint, update
       noted_at = excluded.noted_at, waiting_since = coalesce(product_news.waiting_since, excluded.waiting_since)`;
 }
 
-/** A product that waits longer for responses that agree raises an alert. */
+/** A product that waits longer for consistent responses raises an alert. */
 const patienceS = 60;
 
-/** So long, a product is read again because of news, even if no read confirms it. */
+/** How long news makes the service read a product again if no read confirms it. */
 const newsS = 3600;
 
-/** Forgets news that many reads have not confirmed. Call it after a comparison of the catalog. */
+/** Forgets news that many reads have not confirmed. Call it after comparing the whole catalog. */
 export async function forgetOldNews({ sql, engine }: Queryable): Promise<void> {
   const old = sql.unsafe(engine.later(-newsS));
   await sql`
@@ -106,20 +106,18 @@ export async function forgetOldNews({ sql, engine }: Queryable): Promise<void> {
       AND waiting_since IS NULL AND coalesce(unusable_at, '') < ${old}`;
 }
 
-/** Ages that the metrics report, in seconds. */
 export const verifiedAges = [10, 60, 600, 3600, 86_400] as const;
 
 export interface CatalogTruth {
-  /** Stored products that were read from the platform. */
   readonly products: number;
   /** How many were verified within each of `verifiedAges`, in that order. */
   readonly verified: readonly number[];
   readonly unsettled: number;
-  /** How many wait too long for responses that agree. */
+  /** How many have waited too long for consistent responses. */
   readonly waiting: number;
 }
 
-/** Counts how recently the stored products were known to match the platform. */
+/** Counts how recently the stored products matched the platform. */
 export async function readCatalogTruth({ sql, engine }: Queryable): Promise<CatalogTruth> {
   const counts = verifiedAges.map(
     (age, index) =>

@@ -4,11 +4,9 @@ import type { Queryable } from "../database/database.ts";
 import { lagMs } from "../platforms/platform.ts";
 import { toWords } from "./search.ts";
 
-/** A product as it is served. */
 export interface FoundProduct {
   /** The finished JSON of the contract's `product`, in UTF-8. */
   readonly document: Uint8Array;
-  /** The entity tag of the document. */
   readonly tag: string;
   /** When it last matched the platform, ISO 8601; null when it may differ. */
   readonly checkedAt: string | null;
@@ -22,15 +20,13 @@ export interface StoredProduct {
   readonly tag: string;
   /** The platform's timestamp of its last change; empty when another source provided it. */
   readonly updatedAt: string;
-  /** Words that search matches, made by `toWords`. */
   readonly words: string;
-  /** When shoppers may see it, ISO 8601 in UTC; null when they may not. */
   readonly visibleFrom: string | null;
   /** Whether it counts as the platform's current state. Otherwise it must be read again. */
   readonly isSettled: boolean;
 }
 
-/** Does the work once that every read would repeat. */
+/** Derives once what every read would otherwise repeat. */
 export function toStoredProduct(product: Product, updatedAt = "", isSettled = true): StoredProduct {
   const document = toJson(product);
   const tag = Bun.CryptoHasher.hash("sha256", document, "base64url").slice(0, 22);
@@ -38,10 +34,7 @@ export function toStoredProduct(product: Product, updatedAt = "", isSettled = tr
   return { id: BigInt(product.id), document, tag, updatedAt, words: toWords(product), visibleFrom, isSettled };
 }
 
-/**
- * Finds one product. A comparison of the whole catalog counts as a check of each product that is
- * settled.
- */
+/** A comparison of the whole catalog counts as a check of every settled product. */
 export async function findProduct({ read, engine }: Queryable, id: bigint): Promise<FoundProduct | undefined> {
   const [row] = await read<FoundProduct>(
     `SELECT ${engine.toBytes("document")} AS document, tag, visible_from AS "visibleFrom", ${verifiedAt} AS "checkedAt"
@@ -52,8 +45,8 @@ export async function findProduct({ read, engine }: Queryable, id: bigint): Prom
 }
 
 /**
- * Finds the product that has a handle. The platform gives a handle to one product at a time, but
- * stored products are from different times: of several, the one that changed last has it.
+ * The platform gives a handle to one product at a time, but stored products were read at different
+ * times. If several have it, the one that changed last wins.
  */
 export async function findStoredProductId({ read, engine }: Queryable, handle: string): Promise<bigint | undefined> {
   const [row] = await read<{ id: string }>(
@@ -65,8 +58,8 @@ export async function findStoredProductId({ read, engine }: Queryable, handle: s
 }
 
 /**
- * Condition: whether a product that is joined with its news is not settled. It is derived, so that
- * no order of reads and deliveries can make it wrong.
+ * Condition: a product, joined with its news, is not settled. It is derived, so that no order of
+ * reads and deliveries can make it wrong.
  */
 export const unsettled = `(product.checked_at IS NULL OR news.updated_at > product.updated_at
   OR news.settles_at > product.checked_at OR news.gone_at > product.read_from)`;
@@ -79,10 +72,8 @@ export const joinTruth = `LEFT JOIN product_news AS news ON news.id = product.id
 export const verifiedAt = `CASE WHEN ${unsettled} THEN NULL
   WHEN product.checked_at < cursor.value THEN cursor.value ELSE product.checked_at END`;
 
-/** How a product was read. */
 export type Way = "live" | "sync" | "bulk" | "push" | "import";
 
-/** When and how products were read. */
 export interface ReadingTimes {
   readonly way: Way;
   /** When the read began and ended, as `performance.now()`: the store converts it to its clock. */
@@ -99,17 +90,16 @@ export const instantOf = ({ engine }: Queryable, atMs: number, laterS = 0) =>
 const lagS = lagMs / 1000;
 
 /**
- * A read that began so much later than another shows a later state, though its `updatedAt` may be
- * earlier: the platform's clock was set back. Reads lag by less.
+ * If one read began this much later than another, it is newer even if its `updatedAt` is earlier:
+ * the platform's clock was set back. Reads lag by less.
  */
 const laterS = 60;
 
 /**
- * Saves products as the platform returned them. A stored product stays when its `updatedAt` is
- * later. The platform does not date every change, so of two with the same `updatedAt`, the one
- * whose read began later stays, unless only the other is settled. After {@link laterS}, the later
- * read replaces the other in any case. Triggers record the changes, see `triggers` in the schema of
- * the engine.
+ * Saves products as read from the platform. A stored product stays if its `updatedAt` is later. The
+ * platform does not date every change: if both are equal, the read that began later wins, unless
+ * only the other is settled. After {@link laterS}, the later read always wins. Triggers record the
+ * changes, see `triggers` in the schema of the engine.
  * @returns how many were written
  */
 export async function saveProducts(
@@ -147,8 +137,7 @@ export async function saveProducts(
 }
 
 /**
- * The news of some products: whether a recent read found the product gone. It stays gone while other
- * reads may lag behind.
+ * Whether a recent read found each product gone. It stays gone while other reads may lag behind.
  */
 async function listNews(
   queryable: Queryable,
@@ -164,7 +153,7 @@ async function listNews(
   return new Map(rows.map(({ id, isGone }) => [id, isGone === 1 ? "gone" : "present"]));
 }
 
-/** Forgets the news that stored products are newer than. */
+/** Forgets news that is older than the stored product. */
 async function forgetNews({ sql }: Queryable, ids: readonly bigint[]): Promise<void> {
   await sql`
     UPDATE product_news SET unusable_at = NULL
@@ -181,22 +170,21 @@ async function forgetNews({ sql }: Queryable, ids: readonly bigint[]): Promise<v
         AND product.read_from >= coalesce(product_news.gone_at, '') AND product_news.unusable_at IS NULL)`;
 }
 
-/** News of a product from the platform. It may not be stored yet. */
 export interface ProductNews {
   readonly id: bigint;
-  /** The platform's time of its last change: ISO 8601 in UTC, in whole seconds; if it is known. */
+  /** The platform's time of the last change, if known: ISO 8601 in UTC, in whole seconds. */
   readonly updatedAt?: string;
 }
 
 /**
- * Notes that the platform delivered news of products, so that a stored product counts as settled
- * only when it was read so much later that no read lags behind. News may come twice and in any order.
+ * Records that the platform delivered news. A product settles only when it is read late enough that
+ * no read lags behind. News may arrive repeatedly and in any order.
  */
 export function noteDelivery(database: Queryable, products: readonly ProductNews[]): Promise<void> {
   return noteNews(database, products, database.engine.later(lagS));
 }
 
-/** Notes when products last changed, as a list or a read says. */
+/** Records when products last changed, according to a list or a read. */
 export function noteUpdates(database: Queryable, products: readonly ProductNews[]): Promise<void> {
   return noteNews(database, products, "''");
 }
@@ -208,7 +196,7 @@ async function noteNews({ sql, engine }: Queryable, products: readonly ProductNe
     if (updatedAt >= (newest.get(id) ?? "")) newest.set(id, updatedAt);
   }
   if (newest.size === 0) return;
-  // In one order, so that two processes never wait for each other's rows.
+  // In a fixed order, so that two processes do not deadlock on each other's rows.
   const rows = [...newest]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, updatedAt]) => ({
@@ -228,18 +216,17 @@ async function noteNews({ sql, engine }: Queryable, products: readonly ProductNe
         THEN excluded.settles_at ELSE product_news.settles_at END`;
 }
 
-/** Notes that a product must be read again, because it may differ. */
+/** Marks a product that must be read again, because it may differ. */
 export async function markProductStale({ sql }: Queryable, id: bigint): Promise<void> {
   await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;
 }
 
-/** The documents of the products with the lowest ids. */
 export async function listFirstProducts({ read }: Queryable, limit: number): Promise<string[]> {
   const rows = await read<{ document: string }>("SELECT document FROM product ORDER BY id LIMIT $1", [limit]);
   return rows.map(({ document }) => document);
 }
 
-/** The documents of the products that shoppers may see, with the lowest ids. */
+/** Lists documents of products that shoppers may see, by ascending id. */
 export async function listVisibleProducts({ read, engine }: Queryable, limit: number): Promise<string[]> {
   const rows = await read<{ document: string }>(
     `SELECT document FROM product WHERE visible_from <= ${engine.now} ORDER BY id LIMIT $1`,
@@ -248,7 +235,6 @@ export async function listVisibleProducts({ read, engine }: Queryable, limit: nu
   return rows.map(({ document }) => document);
 }
 
-/** The documents of some products, by id. */
 export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await sql<{ id: string; document: string }[]>`
@@ -256,17 +242,15 @@ export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]):
   return new Map(rows.map(({ id, document }) => [id, document]));
 }
 
-/** The stored columns of a product besides its document. */
 export interface ProductState {
   readonly tag: string;
   readonly updatedAt: string;
-  /** When its read began, by the platform's clock; empty when it was not read from a platform. */
+  /** When its read began, by the platform's clock; empty if not read from a platform. */
   readonly askedAt: string;
-  /** Whether it is settled: it was the platform's current state when it was read. */
   readonly isSettled: boolean;
 }
 
-/** The state of some products, by id: enough to find those that changed. */
+/** Reads only what is needed to find changed products. */
 export async function listProductStates(
   { sql }: Queryable,
   ids: readonly bigint[],
@@ -288,7 +272,7 @@ export async function countStoredProducts({ sql }: Queryable): Promise<number> {
   return row?.products ?? 0;
 }
 
-/** How many of the stored products shoppers may not see. The clock is read once, not for each product. */
+/** Counts stored products that shoppers may not see. Reads the clock once, not for each product. */
 export async function countHiddenProducts({ sql, engine }: Queryable): Promise<number> {
   const [row] = await sql<{ products: number }[]>`
     SELECT CAST((SELECT count(*) FROM product WHERE visible_from IS NULL) + (SELECT count(*) FROM product
@@ -296,10 +280,10 @@ export async function countHiddenProducts({ sql, engine }: Queryable): Promise<n
   return row?.products ?? 0;
 }
 
-/** Later than any timestamp, in text order. */
+/** In text order, later than any timestamp. */
 const endOfTime = "9999-12-31T23:59:59.999Z";
 
-/** The ids of all products, or of those that were last read before an instant. */
+/** Lists all ids, or those that were last read before an instant. */
 export async function listProductIds({ sql }: Queryable, readBefore = endOfTime): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT CAST(id AS TEXT) AS id FROM product WHERE read_from < ${readBefore}`;

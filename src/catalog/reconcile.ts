@@ -45,26 +45,20 @@ import { hiddenNotes, type Visibility } from "./visibility.ts";
 
 export interface ReconcileOptions {
   /**
-   * Share of the stored products, from 0 to 1, that may be removed; the run fails and changes
-   * nothing beyond it.
+   * Share of the stored products, from 0 to 1, that may be removed; beyond it, the run fails and
+   * changes nothing.
    */
   readonly maxRemovedShare: number;
   readonly visible: Visibility;
 }
 
 type ReconcileContext = SyncContext & {
-  /** When the run began, by the database's clock. */
   readonly startedAt: string;
   readonly reading: ReadingTimes;
-  /** How many products the platform had when the run began. */
   readonly announced: number;
   readonly log: Log;
 };
 
-/**
- * Compares the whole catalog with the platform: writes products that differ and removes those that
- * no longer exist.
- */
 export function catalogReconcile(source: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
@@ -90,7 +84,7 @@ export function catalogReconcile(source: Platform, { maxRemovedShare, visible }:
   };
 }
 
-/** Undefined when the platform cannot deliver the whole catalog at once. */
+/** @returns undefined when the platform cannot deliver the whole catalog at once */
 async function readCatalog(
   shop: Shop,
   { platform, reporter, signal }: ReconcileContext,
@@ -104,11 +98,9 @@ async function readCatalog(
   }
 }
 
-/** Result of a comparison. */
 interface Compared {
-  /** When the catalog was as it is now stored, by the database's clock. */
+  /** When the platform had the state that is now stored, by the database's clock. */
   readonly comparedAt: string;
-  /** All products up to this id are stored. */
   readonly highestId: bigint;
 }
 
@@ -116,7 +108,7 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   const { database, platform, shopId, signal, log, reporter } = context;
   const { id, readAtMs } = await platform.readShop(signal);
   checkSameShop(platform, shopId, id);
-  // Only then, the list has every change that the snapshot may hold half of.
+  // After this wait, the list contains every change that the snapshot may hold only in part.
   const waitMs = Math.min(lagMs, snapshot.endedAtMs + lagMs - readAtMs);
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
   const recent = await listChangedSince(snapshot.unsettledSinceMs - overlapMs, context);
@@ -137,7 +129,7 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   }
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
-  // One that changed lately may be new, and be listed before one with a lower id.
+  // A recently changed product may be new, and listed before one with a lower id.
   const present = new Set(snapshot.ids);
   for (const { id } of recent) present.delete(toId(`${id}`));
   const highestId = present.values().reduce<Id>((highest, id) => (id > highest ? id : highest), 0);
@@ -145,8 +137,8 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
 }
 
 /**
- * Products that changed while the snapshot was taken, which may hold half of a change. They are
- * listed before anything is written, so that none of them is.
+ * Lists products that changed while the snapshot was taken, which may hold only part of a change.
+ * Listed before any write, so that none of them is written.
  */
 async function listChangedSince(sinceMs: number, { platform, signal }: ReconcileContext): Promise<ListedProduct[]> {
   const changed: ListedProduct[] = [];
@@ -154,7 +146,7 @@ async function listChangedSince(sinceMs: number, { platform, signal }: Reconcile
   return changed;
 }
 
-/** Lists all products before it changes any, so that the removals are known first. */
+/** Lists all products before changing any, so that the removals are known first. */
 async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise<Compared> {
   const { platform, signal } = context;
   const listed = new Map<Id, ListedProduct>();
@@ -166,7 +158,7 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
   const missing = await findMissing(new Set(listed.keys()), context);
   const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
   const { failed: unread, losing, comparedAt } = await readPageByPage(byId, context.startedAt, context);
-  // The list, which says what is missing, does not say which shop it is of.
+  // The list determines removals, but does not name its shop.
   checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
   const failed = unread + (await syncLosing(losing, context));
@@ -180,7 +172,7 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
 }
 
 /**
- * Checks that no product is missing because the platform delivered only a part of its catalog.
+ * Checks that the platform delivered its whole catalog.
  * @throws ServiceError `unavailable` when it delivered fewer products than it announced
  */
 async function checkReceived(received: number, { platform, announced, signal }: ReconcileContext): Promise<void> {
@@ -195,8 +187,8 @@ async function checkReceived(received: number, { platform, announced, signal }: 
 }
 
 /**
- * Finds stored products that the platform no longer has. One that was read since the run started,
- * or changed so recently that the platform's lists may lag behind, is not among them.
+ * Finds stored products that the platform no longer has. Leaves out those that were read since the
+ * run started, or changed so recently that the platform's lists may lag behind.
  * @throws ServiceError `invalid_input` when there are too many
  */
 async function findMissing(
@@ -223,9 +215,9 @@ async function removeMissing(
 }
 
 /**
- * Products that are not settled or still changing are skipped here and read one by one afterward.
- * @returns products that would lose images, and those without variants, of which the result has only a
- *   part: both are skipped, too
+ * Skips products that are not settled or still changing; they are read one by one afterward.
+ * @returns the skipped products that would lose images, and those without variants, whose result is
+ *   incomplete
  */
 async function writeChanged(
   snapshot: CatalogSnapshot,

@@ -15,24 +15,26 @@ import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "./product-t
 export interface RefreshContext {
   readonly database: Database;
   readonly platform: Platform;
-  /** Called with the shop that answered. @throws ServiceError for another shop */
+  /**
+   * Called with the shop that responded.
+   * @throws ServiceError for another shop
+   */
   readonly checkShop: (shopId: string) => Promise<void> | void;
-  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
 }
 
-/** Result of reading one product from the platform. */
 export type RefreshOutcome =
   | "stored"
-  /** The stored product has the same content, and is known to be current now. */
+  /** The stored product has the same content and is now known to be current. */
   | "unchanged"
-  /** The stored product is at least as new. */
   | "not newer"
-  /** The platform has no such product, so that none is stored. */
+  /** The platform has no such product, so none is stored. */
   | "gone"
-  /** The platform has no such product, but too many were removed: the stored one is kept. */
+  /**
+   * The platform has no such product, but the stored one is kept, because too many were removed.
+   */
   | "kept"
-  /** Its responses do not agree, so that nothing was stored. */
+  /** Its responses are inconsistent, so nothing was stored. */
   | "changing";
 
 export interface Refreshed {

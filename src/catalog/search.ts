@@ -2,19 +2,19 @@ import type { Product } from "../contract/product.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { ProductFact, ProductSearch } from "../database/engines/engine.ts";
 
-/** Longer words are cut. Nobody types more of one. */
+/** Longer words are cut, because nobody types more of one. */
 const maxWordLength = 60;
 const maxCodeLength = 200;
 /** Enough for a product with a thousand variants. */
 const maxWordsOfProduct = 10_000;
 const maxWordsOfSearch = 20;
 
-/** Private-use characters, which no text contains. They mark a word as a whole handle or SKU. */
+/** Private-use characters, which no text contains, mark a word as a whole handle or SKU. */
 const prefixOf = { handle: "\uE000", sku: "\uE001" } as const;
 
 /**
- * The words of a text: letters and digits only, without case and accents. Engines interpret words
- * differently, so they only index these.
+ * Splits a text into words: only letters and digits, without case and accents. Engines interpret
+ * words differently, so they only index these.
  */
 export function foldWords(text: string): string[] {
   const folded = text
@@ -33,7 +33,9 @@ type Searchable = Pick<Product, "title" | "handle"> & {
   readonly variants: readonly Pick<Product["variants"][number], "sku">[];
 };
 
-/** The words that search matches: those of title, handle, and SKUs, and whole handles and SKUs. */
+/**
+ * Returns the words that search matches: from title, handle, and SKUs, and whole handles and SKUs.
+ */
 export function toWords({ title, handle, variants }: Searchable): string {
   const words = new Set([...foldWords(title), ...foldWords(handle), ...toCodeWords("handle", handle)]);
   for (const { sku } of variants) {
@@ -43,28 +45,29 @@ export function toWords({ title, handle, variants }: Searchable): string {
   return [...words].join(" ");
 }
 
-/** A product that matches a search. Its document is the contract's `product` as JSON. */
+/** The document is the contract's `product` as JSON. */
 export interface SearchedProduct {
   readonly id: string;
   readonly document: string;
 }
 
-/** Which products to find. All conditions apply. */
+/** All conditions apply. */
 export interface ProductFilter {
-  /** Words of title, handle, and SKUs, of which the last may be incomplete; or a whole handle or SKU. */
+  /**
+   * Words of title, handle, and SKUs, where the last may be incomplete; or a whole handle or SKU.
+   */
   readonly text?: string | undefined;
   readonly status?: string | undefined;
   readonly vendor?: string | undefined;
   readonly tag?: string | undefined;
-  /** Only products with a higher id than this. */
   readonly after?: bigint | undefined;
 }
 
 const lowestId = -(2n ** 63n);
 
 /**
- * Finds products in the order of their ids. Those whose handle or SKU is the text come first, and on
- * the first page only.
+ * Returns products by ascending id. Exact matches of handle or SKU come first, only on the first
+ * page.
  * @returns at most `limit`
  */
 export async function searchProducts(

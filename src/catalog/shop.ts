@@ -2,8 +2,8 @@ import { type CursorName, findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 
 /**
- * The shop that the stored products come from. The first one is remembered by its identifier, since
- * a shop's domain may change.
+ * Returns the shop that the stored products come from; saves the first one. It is identified by its
+ * id, since a shop's domain may change.
  */
 export async function findOrSaveShop(database: Database, shopId: string): Promise<string | undefined> {
   return (await findCursor(database, "shop")) ?? (await saveShop(database, shopId));
@@ -28,8 +28,8 @@ const ofFormerShop: readonly CursorName[] = [
 ];
 
 /**
- * Makes another shop the one that the stored products come from. The state of
- * the former shop is forgotten; its products stay until a comparison of the whole catalog removes them.
+ * Switches to another shop and forgets the state of the former one. Its products stay until a
+ * comparison of the whole catalog removes them.
  */
 export function changeShop(database: Database, shopId: string): Promise<void> {
   return database.inTransaction(async (transaction) => {

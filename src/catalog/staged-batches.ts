@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile } from "../base/temporary-folder.ts";
 import type { StoredProduct } from "./product.ts";
 
-/** Batches of products in a temporary file, in their order. Disposing of them removes the file. */
+/** Ordered batches of products in a temporary file, which is removed on disposal. */
 export interface StagedBatches extends AsyncDisposable {
   read(): AsyncGenerator<StoredProduct[]>;
 }
@@ -10,13 +10,13 @@ export interface StagedBatches extends AsyncDisposable {
 type StagedProduct = Omit<StoredProduct, "id"> & { readonly id: string };
 
 /**
- * Reads every batch to its end before the first one is used.
+ * Reads every batch before the first one is used.
  * @throws what the source throws, and ServiceError `unavailable` when the disk is full
  */
 export async function stageBatches(batches: AsyncIterable<readonly StoredProduct[]>): Promise<StagedBatches> {
   const folder = await createTemporaryFolder("import");
   const path = join(folder.path, "products.json");
-  /** Where each batch ends, in bytes. */
+  /** The end of each batch, in bytes. */
   const ends: number[] = [];
   try {
     using file = new TemporaryFile(path);

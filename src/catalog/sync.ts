@@ -15,8 +15,8 @@ import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 /**
  * How far before its cursor a run starts. Changes may become visible out of order, and a platform
- * may date a change before all parts of it are done: a product that was read this soon after its
- * `updatedAt` is read once more.
+ * may date a change before all of its parts are done: a product that was read this soon after its
+ * `updatedAt` is read again.
  */
 export const overlapMs = 2 * 60_000;
 /** A deletion may be listed late, and a list of deletions is short. */
@@ -37,13 +37,12 @@ export interface SyncContext {
   readonly maxRemovedShare: number;
   /** Products that this run has read or tried to read. */
   readonly tried: Set<bigint>;
-  /** Products whose responses did not agree. */
+  /** Products whose responses were inconsistent. */
   readonly changing: Set<bigint>;
 }
 
 /**
- * Stores the products that changed on the platform since the last run, and removes those that were
- * deleted.
+ * Stores products that changed on the platform since the last run, and removes deleted ones.
  * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed within 24
  *   hours
  */
@@ -76,7 +75,7 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
   const { database, platform, reporter, signal } = context;
   const cursor = await findCursor(database, "catalog-deletions");
   if (cursor === undefined) {
-    // Nothing is stored yet that was deleted before.
+    // On the first run, nothing is stored that could have been deleted earlier.
     await saveCursor(database, "catalog-deletions", new Date(nowMs).toISOString());
     return 0;
   }
@@ -85,7 +84,7 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
     for await (const page of platform.listDeletions(Date.parse(cursor) - deletionsOverlapMs, signal)) {
       const ids = page.map(({ id }) => id);
       const stored = await listProductStates(database, ids);
-      // A deletion is only a reason to read the product: the read shows whether it is gone.
+      // A deletion only triggers a read, which shows whether the product is gone.
       failed += await syncProducts(
         ids.filter((id) => stored.has(`${id}`)),
         context,
@@ -102,8 +101,8 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
 }
 
 /**
- * The highest id of products that changed a while ago: a list may have a product that was just
- * created, and not yet one with a lower id.
+ * The highest id among products that changed a while ago. A list may include a product that was
+ * just created before one with a lower id.
  * @param listedAtMs by the platform's clock
  */
 export function highestEarlierId(products: Iterable<ListedProduct>, listedAtMs: number, lowest = 0n): bigint {
@@ -133,7 +132,7 @@ async function syncChanges(startedAtMs: number, context: SyncContext): Promise<n
     const last = page.at(-1);
     if (failed > 0 || last === undefined) continue;
     highest = highestEarlierId(page, startedAtMs, highest);
-    // A product that is dated in the future must not hide the changes until then.
+    // A product with a future date must not hide the changes until then.
     await saveCursor(database, "catalog-sync", last.updatedAt < startedAt ? last.updatedAt : startedAt);
   }
   if (failed === 0) {
@@ -142,7 +141,6 @@ async function syncChanges(startedAtMs: number, context: SyncContext): Promise<n
   return failed;
 }
 
-/** Finds the listed products that must be read. */
 export async function findUnsynced(database: Database, page: readonly ListedProduct[]): Promise<bigint[]> {
   const states = await noteListed(database, page);
   const ids = page
@@ -152,7 +150,10 @@ export async function findUnsynced(database: Database, page: readonly ListedProd
   return ids.filter((id) => !unusable.has(`${id}`));
 }
 
-/** Notes when the listed products last changed. @returns what is stored of them */
+/**
+ * Records when the listed products last changed.
+ * @returns their stored state
+ */
 export async function noteListed(
   database: Database,
   page: readonly ListedProduct[],
@@ -177,8 +178,8 @@ function mayHaveChanged(state: ProductState | undefined): boolean {
 }
 
 /**
- * Reads products from the platform and stores each one as it arrives. One that no longer exists is
- * removed, one that cannot be read is marked as stale, one that is not settled is read again.
+ * Reads products from the platform and stores each as it arrives. Removes one that no longer
+ * exists, marks one that cannot be read as stale, and reads an unsettled one again.
  * @returns how many could not be read
  */
 export async function syncProducts(products: readonly bigint[], context: SyncContext): Promise<number> {
@@ -205,7 +206,7 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
     };
     const workers = Array.from({ length: concurrency }, () =>
       work().catch((error) => {
-        // Without further products, the others end with the one that they are reading.
+        // Draining the queue lets the other readers stop after their current product.
         for (const _ of queue);
         throw error;
       }),
@@ -245,7 +246,7 @@ async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed 
 }
 
 /**
- * Names a product that cannot be stored.
+ * Records and reports a product that cannot be stored.
  * @param beganMs when its read began, as `performance.now()`
  */
 export async function noteUnusable(
@@ -259,8 +260,8 @@ export async function noteUnusable(
 }
 
 /**
- * A product that cannot be stored: its stored version, if any, is served as stale. It is read again
- * when something newer is known of it; catalog-reconcile reads it in any case.
+ * Marks a product that cannot be stored: its stored version, if any, is served as stale. It is read
+ * again when newer news arrives, and by every catalog-reconcile.
  */
 export async function markUnusable(id: bigint, beganMs: number, database: Database): Promise<void> {
   await database.inTransaction(async (transaction) => {

@@ -1,11 +1,11 @@
-/** Which products are served: those that are public, or all. */
+/** Serve only public products, or all. */
 export const visibilities = ["active", "all"] as const;
 export type Visibility = (typeof visibilities)[number];
 
 /** Above this share, products are probably published somewhere other than the online store. */
 const usualShare = 0.1;
 
-/** Notes how many products are not served, with a warning when there are many. */
+/** Reports how many products are not served, with a warning when there are many. */
 export function hiddenNotes(visible: Visibility, hidden: number, total: number): string[] {
   if (visible === "all" || hidden === 0) return [];
   const note = `hidden products: ${hidden} of ${total}, because they are drafts, archived, or not published`;

@@ -1,10 +1,8 @@
-/** Results of a delivery. */
 const deliveryResults = [
   /** A read of the product is queued, or the removal of the app is noted. */
   "accepted",
-  /** Its topic is not one that the service understands. */
+  /** The service does not know its topic. */
   "ignored",
-  /** Its signature is wrong. */
   "forged",
   "wrong_shop",
   "too_large",
@@ -17,13 +15,11 @@ export type DeliveryResult = (typeof deliveryResults)[number];
 /** Other topics share one label, because a sender can invent them without limit. */
 const otherTopic = "other";
 
-/** Counts the deliveries to this process. */
 export class DeliveryCounter {
   readonly #counts = new Map<string, Map<DeliveryResult, number>>();
 
-  /** @param topics those that the service understands */
   constructor(topics: readonly string[]) {
-    // A rate can only be computed from a counter that was there before.
+    // Starts at 0, because a rate needs an earlier value.
     for (const topic of [...topics, otherTopic]) {
       this.#counts.set(topic, new Map(deliveryResults.map((result) => [result, 0])));
     }

@@ -4,18 +4,19 @@ import type { Database } from "../../database/database.ts";
 import type { ProductNews } from "../product.ts";
 import { queueReads } from "./queue.ts";
 
-/** How long a product waits for more deliveries, which one read then answers. */
+/** How long to wait for more deliveries of a product, so that one read covers them. */
 const delayS = 1;
-/** How long a transaction waits for more deliveries. Alone, each would cost five times as much. */
+/**
+ * How long to gather deliveries for a transaction. One transaction each costs five times as much.
+ */
 const gatherMs = 20;
-/** How often a process notes at most that it got a delivery of a topic. */
+/** Minimum time between two records that a delivery of a topic arrived. */
 const noteMs = 1000;
-/** A store that does not respond must not hold up the deliveries after it has come back. */
+/** After a store hangs, deliveries must not be held up once it has recovered. */
 const writeTimeoutMs = 4000;
 
 interface Batch {
   readonly news: ProductNews[];
-  /** Those to note. */
   readonly topics: Set<string>;
   readonly written: Promise<void>;
 }
@@ -23,7 +24,7 @@ interface Batch {
 /** Queues reads durably. Deliveries that arrive shortly after one another share a transaction. */
 export class DeliveryWriter {
   readonly #database: Database;
-  /** When a delivery of each topic was last noted, by `performance.now()`. */
+  /** When a delivery of each topic was last recorded, by `performance.now()`. */
   readonly #notedMs = new Map<string, number>();
   #next: Batch | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -32,7 +33,6 @@ export class DeliveryWriter {
     this.#database = database;
   }
 
-  /** Settles when the read is queued durably. */
   save(news: ProductNews, topic: string | undefined): Promise<void> {
     this.#next ??= this.#createBatch();
     this.#next.news.push(news);
@@ -60,8 +60,8 @@ export class DeliveryWriter {
 
   async #write(news: readonly ProductNews[], topics: ReadonlySet<string>): Promise<void> {
     const write = () => queueReads(this.#database, news, delayS, topics);
-    // A connection can end while the store is reachable, and an idle one shows it only when it is used.
-    // If only the answer to the commit was lost, a product is queued twice, and still read once.
+    // A connection can break while the store is reachable, and an idle one shows it only when used.
+    // If only the response to the commit was lost, a product is queued twice, but still read once.
     await write().catch((error) => {
       // One that leads to a standby since a failover was given up by now.
       const failure = this.#database.engine.classify(error);

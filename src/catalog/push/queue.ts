@@ -2,33 +2,31 @@ import { saveCursor } from "../../database/cursor.ts";
 import type { Database, Queryable } from "../../database/database.ts";
 import { noteDelivery, type ProductNews } from "../product.ts";
 
-/** A product that is due to be read. */
 export interface DueProduct {
   readonly id: bigint;
-  /** How many deliveries came since it was queued. */
   readonly deliveries: number;
-  /** When it was due. A product that left the queue and is queued again is due at another time. */
+  /** Identifies this stay in the queue: a product that is queued again is due at another time. */
   readonly dueAt: string;
-  /** Reads in a row that left it queued; a delivery after a successful read ends the row. */
+  /** Consecutive reads that left it queued; a delivery after a successful read resets it. */
   readonly attempts: number;
-  /** Whether its last delivery is long enough ago that a read shows the change. */
+  /** Whether its last delivery is old enough that a read shows the change. */
   readonly canSettle: boolean;
 }
 
 export interface QueueState {
   readonly products: number;
-  /** Age of the oldest delivery after which the product has not been read; 0 when there is none. */
+  /** Age of the oldest unread delivery; 0 if there is none. */
   readonly oldestS: number;
 }
 
-/** One engine takes 32,766 values in a statement. */
+/** One engine allows 32,766 values per statement. */
 const rowsPerStatement = 1000;
 
 /**
- * Queues a read of each product, in one transaction. A product that is queued already is read once
- * for all of its deliveries, and not later than for the first.
+ * Queues a read of each product, in one transaction. All deliveries of a queued product share one
+ * read, which is due no later than for the first.
  * @param delayS how long to wait for more deliveries of the same product
- * @param topics those of which to note that a delivery came
+ * @param topics topics whose last delivery is recorded
  */
 export function queueReads(
   database: Database,
@@ -38,7 +36,7 @@ export function queueReads(
 ): Promise<void> {
   const counts = new Map<bigint, number>();
   for (const { id } of news) counts.set(id, (counts.get(id) ?? 0) + 1);
-  // In one order, so that two processes never wait for each other's rows.
+  // In a fixed order, so that two processes do not deadlock on each other's rows.
   const ids = [...counts.keys()].toSorted((a, b) => (a < b ? -1 : 1));
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
@@ -63,12 +61,12 @@ export function queueReads(
             ELSE excluded.due_at END`;
     }
     await noteDelivery(transaction, news);
-    // Last, and in one order, so that two processes wait for each other only shortly.
+    // Last, and in a fixed order, so that two processes block each other only briefly.
     for (const topic of [...topics].toSorted()) await saveCursor(transaction, `delivered ${topic}`, times?.now ?? "");
   });
 }
 
-/** The products that have been due longest. */
+/** The longest overdue come first. */
 export async function listDue({ read, engine }: Queryable, limit: number): Promise<DueProduct[]> {
   type Row = { id: string; deliveries: number; dueAt: string; attempts: number; isRecent: number };
   const rows = await read<Row>(
@@ -81,17 +79,15 @@ export async function listDue({ read, engine }: Queryable, limit: number): Promi
   return rows.map(({ isRecent, ...row }) => ({ ...row, id: BigInt(row.id), canSettle: isRecent === 0 }));
 }
 
-/** How the read of a due product ended. */
 export type ReadOutcome =
-  /** No later read can show more: it leaves the queue. */
+  /** Later reads cannot show more, so it leaves the queue. */
   | { readonly kind: "settled" }
-  /** It was read, and must be read again. */
   | { readonly kind: "unsettled"; readonly againInS: number }
   | { readonly kind: "failed"; readonly againInS: number };
 
 /**
- * Takes a product off the queue, or makes it due again. A product for which another delivery came
- * during the read stays queued, also if another process took it off and it was queued again.
+ * Takes a product off the queue or makes it due again. If another delivery came during the read, it
+ * stays queued, even if another process took it off and it was queued again.
  * @param earliestInS how long further deliveries cannot make it due
  */
 export function finishRead(
@@ -110,7 +106,7 @@ export function finishRead(
     const again = isSettled ? earliest : sql.unsafe(engine.later(outcome.againInS));
     const now = sql.unsafe(engine.now);
     const isFailed = outcome.kind === "failed" ? 1 : 0;
-    // Another delivery makes it due sooner than a product that only has to settle.
+    // Another delivery makes it due sooner than waiting to settle does.
     await sql`
       UPDATE push_queue SET
         unread_since = CASE WHEN ${isFailed} = 1 THEN unread_since WHEN deliveries = ${deliveries} THEN NULL ELSE ${now} END,

@@ -10,11 +10,10 @@ export interface PushReaderOptions {
   readonly database: Database;
   readonly platform: Platform;
   readonly log: Log;
-  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
 }
 
-/** Creates the function that reads delivered products as `catalog-sync` does. */
+/** Reads delivered products the way `catalog-sync` does. */
 export function createPushReader({ log, platform: source, ...options }: PushReaderOptions) {
   const { database } = options;
   const platform = keepStoredFields(source, database);

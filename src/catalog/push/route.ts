@@ -8,12 +8,10 @@ import type { DeliveryCounter, DeliveryResult } from "./delivery-counter.ts";
 
 export interface WebhookContext {
   readonly receiver: DeliveryReceiver;
-  /** Bounds the deliveries that wait for the store, and how long they do. */
+  /** Limits how many deliveries wait for the store, and for how long. */
   readonly limiter: ConcurrencyLimiter;
   readonly counter: DeliveryCounter;
-  /** Settles when a read of the product is queued durably. */
   readonly queueRead: (news: ProductNews, topic: string | undefined) => Promise<void>;
-  /** Settles when the removal of the app is noted durably. */
   readonly noteUninstalled: (topic: string | undefined) => Promise<void>;
 }
 
@@ -21,13 +19,13 @@ export interface WebhookContext {
 const maxBytes = 16 * 1024;
 
 /**
- * Accepts the platform's deliveries. Each is stored before it is confirmed, and worked on later, so
- * that no request writes data that is served.
+ * Accepts the platform's deliveries. Each is queued durably before it is confirmed and read later,
+ * so no request writes data that is served.
  */
 export function webhookRoute(context: WebhookContext): Route {
   const { receiver, counter } = context;
   return {
-    // The platform's few addresses send more than any client.
+    // The platform sends more from its few addresses than any client.
     isUnlimited: true,
     post: async (request) => {
       const topic = receiver.topicOf(request.headers);
@@ -60,7 +58,7 @@ async function receive(request: Request, topic: string | undefined, context: Web
 }
 
 async function readBody(request: Request): Promise<Uint8Array> {
-  // Without a length, the server reads as much as its own limit allows.
+  // Without a length, the server's own limit applies.
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   const body = await request.bytes().catch((cause) => {
     throw new ServiceError("bad_request", "The body is incomplete.", { cause });

@@ -1,16 +1,16 @@
 import { findCursor, saveCursor } from "../../database/cursor.ts";
 import { type Queryable, readNow } from "../../database/database.ts";
 
-/** Where the platform delivers to, as `pds platform subscribe` arranged it. */
+/** Where the platform delivers to, as set up by `pds platform subscribe`. */
 export interface Subscribed {
   readonly address: string;
-  /** When the platform last said which subscriptions it has: ISO 8601 in UTC. */
+  /** When the platform last listed its subscriptions: ISO 8601 in UTC. */
   readonly checkedAt: string;
   /** Topics that it no longer delivers to the address. */
   readonly missing: readonly string[];
 }
 
-/** @returns undefined when deliveries were not arranged from here */
+/** @returns undefined if this service did not subscribe */
 export async function findSubscribed(database: Queryable): Promise<Subscribed | undefined> {
   return JSON.parse((await findCursor(database, "subscribed")) ?? "null") ?? undefined;
 }
@@ -24,16 +24,18 @@ export async function removeSubscribed({ sql }: Queryable): Promise<void> {
   await sql`DELETE FROM cursor WHERE name = 'subscribed'`;
 }
 
-/** @returns when the platform said that the shop removed the app; undefined while it has it */
+/**
+ * @returns when the platform reported that the shop removed the app; undefined while it is
+ *   installed
+ */
 export const findUninstalled = (database: Queryable): Promise<string | undefined> =>
   findCursor(database, "uninstalled");
 
-/** The app has access again. */
+/** Call it when the app has access again. */
 export async function removeUninstalled({ sql }: Queryable): Promise<void> {
   await sql`DELETE FROM cursor WHERE name = 'uninstalled'`;
 }
 
-/** @param topic of the delivery that said so */
 export async function saveUninstalled(database: Queryable, topic: string | undefined): Promise<void> {
   const now = await readNow(database);
   await saveCursor(database, "uninstalled", now);

@@ -6,7 +6,7 @@ import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } fr
 
 /** The platform deletes a subscription after a number of failed deliveries. */
 const maxAgeMs = 3_600_000;
-/** How often each process looks whether any has asked the platform lately. */
+/** How often each process checks whether any process has asked the platform recently. */
 const intervalMs = 5 * 60_000;
 
 export interface SubscriptionCheckOptions {
@@ -16,7 +16,7 @@ export interface SubscriptionCheckOptions {
   readonly signal: AbortSignal;
 }
 
-/** Checks every hour, until the signal aborts, that the platform still delivers every topic. */
+/** Checks every hour that the platform still delivers every topic, until the signal aborts. */
 export async function watchSubscriptions(options: SubscriptionCheckOptions): Promise<void> {
   const { log, signal } = options;
   for (; !signal.aborted; await pause(intervalMs, signal)) {
@@ -46,6 +46,5 @@ async function checkSubscriptions({ database, subscriptions, log, signal }: Subs
   );
 }
 
-/** The topics that the platform does not deliver to an address. */
 export const findMissing = (topics: readonly string[], found: readonly Subscription[], address: string): string[] =>
   topics.filter((topic) => !found.some((each) => each.topic === topic && each.address === address));

@@ -5,28 +5,26 @@ import { Lease } from "../../database/lease.ts";
 import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
 
 const pollMs = 250;
-/** How soon another process continues after one was killed, and how often the lease is renewed. */
+/** If a process is killed, another one takes over within this time. */
 const leaseS = 10;
 const renewMs = 3000;
 const refusedMs = 1000;
 /** Products read at the same time; the platform's throttle limits the rate. */
 const concurrency = 6;
-/** Further deliveries of a product that changes all the time cause at most one read in this time. */
+/** Minimum time between two reads of a product that changes all the time. */
 const gapS = 3;
 
 export interface PushWorkerOptions {
   readonly database: Database;
-  /** Reads a product from the platform, and stores it or removes it. */
   readonly read: (id: bigint, signal: AbortSignal) => Promise<"settled" | "unsettled" | "failed">;
-  /** Id of this process among those of the store. */
   readonly holder: string;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the queued products until the signal aborts, while no other process does. Two that did so
- * at once would only read some products twice.
+ * Reads queued products until the signal aborts, while no other process does. If two did, they
+ * would only read some products twice.
  */
 export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const { database, holder, log, signal } = options;
@@ -36,7 +34,7 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const start = async () => {
     const due = active.size < concurrency ? await listDue(database, concurrency + active.size) : [];
     const idle = due.filter(({ id }) => !active.has(id)).slice(0, concurrency - active.size);
-    // Without work there is no lease, so that an idle service never writes.
+    // Without work, no lease is held, so that an idle service never writes.
     if (idle.length === 0 && active.size === 0) return pollMs;
     if (!(await lease.hold())) return refusedMs;
     for (const product of idle) {
@@ -71,10 +69,10 @@ async function readDue(product: DueProduct, { database, read, log, signal }: Pus
 
 const maxAgainS = 60;
 const failedAgainS = 2;
-/** Three reads after a delivery, which ends with one that began ten seconds after it. */
+/** Three reads follow a delivery; the last begins ten seconds after it. */
 const unsettledAgainS = 4.6;
 
-/** @param attempts reads in a row that left it queued */
+/** @param attempts consecutive reads that left it queued */
 export function toOutcome(result: "settled" | "unsettled" | "failed", attempts: number): ReadOutcome {
   if (result === "settled") return { kind: result };
   const againInS =
