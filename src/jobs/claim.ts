@@ -13,24 +13,25 @@ export interface Claim {
   /** ISO 8601 in UTC with milliseconds. */
   readonly scheduledAt?: string;
   readonly attempt?: number;
-  /** The state of the job that the caller based its decision on; undefined for a manual run. */
+  /** The state that the caller's decision was based on; undefined for a manual run. */
   readonly basis?: ClaimBasis;
 }
 
-/** The claim is refused if the job has had another run in the meantime. */
 export interface ClaimBasis {
   /** The newest run of the job, or the newest scheduled run for a schedule; 0 if there was none. */
   readonly newest: number;
-  /** Whether the job has never succeeded. */
   readonly isFirst: boolean;
-  /** Whether the newest run was in progress: the claim repeats its attempt if it was abandoned since. */
+  /**
+   * Whether the newest run was in progress: if it was abandoned since, the claim repeats its
+   * attempt.
+   */
   readonly wasRunning: boolean;
 }
 
 /**
- * Begins a run, unless another process claimed the same scheduled time and attempt, a run of the job
- * is in progress, or the job is paused and nobody starts it by hand. A run whose lease has expired is
- * abandoned first; its transactions end with the next {@link abandonRuns}.
+ * Begins a run. Refused if another process claimed the same scheduled time and attempt, a run of
+ * the job is in progress, or a scheduled job is paused. Abandons a run whose lease has expired
+ * first; the next {@link abandonRuns} ends its transactions.
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
@@ -45,8 +46,7 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
       ON CONFLICT DO NOTHING RETURNING id`;
     if (run === undefined) return undefined;
     if (basis === undefined) return run.id;
-    // The caller decided to claim some time ago. From here on no other run of the job begins or
-    // ends, so the state now decides.
+    // The caller decided some time ago. From here on, no other run of the job begins or ends.
     const { isFirst, newest, wasRunning } = basis;
     const succeeded = isFirst
       ? sql`OR (outcome = 'succeeded' AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))})`
@@ -64,11 +64,10 @@ export function claimRun(database: Database, claim: Claim, leaseSeconds: number)
 
 export interface Abandoned {
   readonly runs: number;
-  /** Transactions of abandoned runs that this process may not end. */
+  /** Transactions of abandoned runs that this process is not allowed to end. */
   readonly problems: readonly string[];
 }
 
-/** Ends the runs whose lease has expired, of every job, and their transactions. */
 export async function abandonRuns(database: Database): Promise<Abandoned> {
   const { sql, engine } = database;
   // Without a transaction, which would wait for an import in progress.
@@ -83,8 +82,8 @@ export async function abandonRuns(database: Database): Promise<Abandoned> {
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {
-  // A lease beyond its length was set before the clock was set back. Shortened, it expires in time
-  // unless its process is alive and renews it.
+  // A lease that is longer than its own length was set before the clock was set back. Once
+  // shortened, it expires in time unless its process is alive and renews it.
   const whole = sql.unsafe(engine.later("lease_seconds"));
   await sql`UPDATE run SET lease_until = ${whole} WHERE finished_at IS NULL AND lease_until > ${whole} ${condition}`;
   const reason = "its process sent no heartbeat until its lease expired";
@@ -95,7 +94,6 @@ async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query
   return count;
 }
 
-/** @returns whether the run is still in progress */
 export async function renewRunLease({ sql, engine }: Queryable, id: number, leaseSeconds: number): Promise<boolean> {
   const { count } = await sql`
     UPDATE run SET lease_until = ${sql.unsafe(engine.later(leaseSeconds))} WHERE id = ${id} AND finished_at IS NULL`;
@@ -103,9 +101,8 @@ export async function renewRunLease({ sql, engine }: Queryable, id: number, leas
 }
 
 /**
- * For the transaction of a run that must not proceed once another run may have started, or it is cancelled.
- * @throws ServiceError `unavailable` when the run has ended, because its lease expired; `conflict` when it
- *   is cancelled
+ * Keeps a run's transaction from proceeding if the run was cancelled or another may have started.
+ * @throws ServiceError `unavailable` when its lease expired; `conflict` when it is cancelled
  */
 export async function requireUnderWay({ sql }: Transaction, id: number): Promise<void> {
   const [run] = await sql<{ cancelled: string | null }[]>`

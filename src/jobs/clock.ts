@@ -1,17 +1,17 @@
 import type { Queryable } from "../database/database.ts";
 
-/** The clocks of database servers that take over from each other may differ by that much. */
+/** The clocks of database servers may differ by this much after a failover. */
 export const clockToleranceSeconds = 5 * 60;
 
 /** Longer than any lease of an unrecorded length. */
 const workLeaseSeconds = 60;
 
 /**
- * Says that the store has something from the future, or that this machine's clock differs from the
+ * Reports when the store has data from the future, or this machine's clock differs from the
  * database's.
  */
 export async function findClockProblem({ read, engine }: Queryable): Promise<string | undefined> {
-  // An index has each maximum.
+  // Each maximum comes from an index.
   const [row] = await read<{ now: string; latest: string | null }>(
     `SELECT ${engine.now} AS now, max(at) AS latest FROM (
       SELECT max(finished_at) AS at FROM run WHERE finished_at IS NOT NULL

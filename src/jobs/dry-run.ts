@@ -4,22 +4,18 @@ import type { ImportReport } from "./import-report.ts";
 import type { PlannedJob } from "./job.ts";
 import { sendLine } from "./supervisor.ts";
 
-/** Findings of a dry run. */
 export interface DryRun {
-  /** The count that the import would have. */
   readonly counts: number;
-  /** Why the import would fail; undefined if it would succeed. */
   readonly reason: string | undefined;
   readonly report: ImportReport;
 }
 
-/** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
 
 /**
- * Reads and checks what a job would import, as `pds run JOB --dry-run` does, in a child process that
- * is stopped at the job's time limit, and by the signal.
- * @param config the settings of the child
+ * Runs `pds run JOB --dry-run` in a child process, which is stopped at the job's time limit and by
+ * the signal.
+ * @param config the child's settings
  * @throws ServiceError `unavailable` if it ends without a result
  */
 export async function dryRunInProcess(job: PlannedJob, config: object, signal: AbortSignal): Promise<DryRun> {

@@ -1,4 +1,3 @@
-/** A row or document of a feed that was rejected. */
 export interface RejectedRow {
   readonly file: string;
   readonly line: number;
@@ -7,27 +6,23 @@ export interface RejectedRow {
    */
   readonly field?: string;
   readonly reason: string;
-  /** The beginning of the row, where it helps. */
   readonly text?: string;
 }
 
-/** The rows that were rejected for the same reason. */
 export interface Rejection {
   readonly field?: string;
   readonly reason: string;
   rows: number;
-  /** The first rows, {@link reportedExamples} at most. */
+  /** At most {@link reportedExamples}, the first ones. */
   readonly examples: { readonly file: string; readonly line: number; readonly text?: string }[];
 }
 
-/** The result of an import or a dry run. */
 export interface ImportReport {
-  /** Valid rows or documents; a duplicate key counts once. */
   accepted: number;
   duplicates: number;
   rejected: number;
   readonly rejections: Rejection[];
-  /** Things to know about accepted input, such as unknown columns and duplicate keys. */
+  /** Remarks about accepted input, such as unknown columns and duplicate keys. */
   readonly notes: string[];
   /** Failed checks that `--force` overrode. */
   readonly overridden: string[];
@@ -37,7 +32,6 @@ export interface ImportReport {
   presentation?: PresentationReport;
 }
 
-/** How the entries of one kind differ from the current generation. */
 export interface Difference {
   readonly total: number;
   readonly added: number;
@@ -45,7 +39,6 @@ export interface Difference {
   readonly removed: number;
 }
 
-/** How often something occurs, and its first occurrences. */
 export interface Occurrences {
   count: number;
   readonly examples: string[];
@@ -58,7 +51,7 @@ export interface FileReport {
   /** Null for NDJSON. */
   readonly separator: string | null;
   readonly rows: number;
-  /** Whether the file is empty: it has neither a header nor an empty list. */
+  /** Whether the file is empty, without even a header or an empty list. */
   readonly isBlank: boolean;
   readonly sha256: string;
 }
@@ -77,11 +70,9 @@ export interface PersonalizationReport {
     readonly typesWithoutChoices?: Occurrences;
   };
   readonly nonNumericSequences: Occurrences;
-  /** The number of rows per status code, by column. */
   readonly statuses: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-/** A presentation compared with the brand's current feed. */
 export interface PresentationCheck {
   /** Each with the locales that lack a name. */
   readonly codesWithoutNames: Occurrences;
@@ -102,7 +93,7 @@ export const reportedReasons = 20;
 export const reportedExamples = 5;
 export const reportedNotes = 20;
 
-/** How many of all were rejected: so begins the reason of a run that failed because of them. */
+/** Begins the reason of a run that failed because of rejected rows. */
 export const countRejected = ({ accepted, duplicates, rejected }: ImportReport) =>
   `${rejected} of ${accepted + duplicates + rejected}`;
 
@@ -110,14 +101,12 @@ export function formatRejectedRow({ file, line, field, reason, text }: RejectedR
   return `${file}:${line}: ${field === undefined ? "" : `${field}: `}${reason}${text === undefined ? "" : `: ${text}`}`;
 }
 
-/** Returns the beginning of untrusted text, quoted for a message. */
 export const excerpt = (text: string) => JSON.stringify(shorten(text, 80));
 
-/** Returns the beginning of untrusted text. */
 export const shorten = (text: string, maxLength = 200) =>
   text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
 
-/** Formats names from a file for a message: at most ten, each shortened. */
+/** Formats untrusted names for a message: at most ten, each shortened. */
 export function formatNames(names: readonly string[]): string {
   const shown = names.slice(0, 10).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
   return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");

@@ -4,11 +4,10 @@ import type { Database, Queryable } from "../database/database.ts";
 export interface JobPause {
   readonly pausedAt: string;
   readonly pausedBy: string;
-  /** Null while the job is paused. */
   readonly resumedAt: string | null;
 }
 
-/** @returns undefined for a job that has never been paused */
+/** @returns undefined if the job has never been paused */
 export async function findPause({ sql }: Queryable, job: string, brand: string): Promise<JobPause | undefined> {
   const [pause] = await sql<JobPause[]>`
     SELECT paused_at AS "pausedAt", paused_by AS "pausedBy", resumed_at AS "resumedAt"
@@ -17,7 +16,7 @@ export async function findPause({ sql }: Queryable, job: string, brand: string):
 }
 
 /**
- * Pauses a job for a brand: no replica starts a scheduled run of it until it is resumed.
+ * Keeps all replicas from starting scheduled runs until the job is resumed.
  * @param by who pauses it, for display
  * @returns whether it was not paused before
  */
@@ -34,7 +33,7 @@ export async function pauseJob(database: Database, job: string, brand: string, b
 }
 
 /**
- * Lets the schedule of a job go on from now.
+ * The schedule continues from now on.
  * @returns whether it was paused
  */
 export async function resumeJob(database: Database, job: string, brand: string): Promise<boolean> {

@@ -1,14 +1,13 @@
 import type { Database, Queryable } from "../database/database.ts";
 
-/** The schedule of a job for a brand, as the replicas follow it. */
+/** The schedule that the replicas follow. */
 export interface JobSchedule {
-  /** The cron expression with its time zone. */
   readonly schedule: string;
   /** When a replica first followed it: ISO 8601 in UTC, by the database's clock. */
   readonly since: string;
 }
 
-/** @returns undefined for a job that has no schedule, or that no replica has followed */
+/** @returns undefined if the job has no schedule, or no replica has followed it yet */
 export async function findSchedule({ sql }: Queryable, job: string, brand: string): Promise<JobSchedule | undefined> {
   const [found] = await sql<JobSchedule[]>`
     SELECT schedule, since FROM job_schedule WHERE job = ${job} AND brand = ${brand}`;
@@ -16,8 +15,8 @@ export async function findSchedule({ sql }: Queryable, job: string, brand: strin
 }
 
 /**
- * Records that a job has this schedule, unless it had it before.
- * @returns since when
+ * Keeps the time of an unchanged schedule.
+ * @returns since when the job has had this schedule
  */
 export function recordSchedule(database: Database, job: string, brand: string, schedule: string): Promise<string> {
   return database.inTransaction(async ({ sql, engine }) => {
@@ -31,7 +30,6 @@ export function recordSchedule(database: Database, job: string, brand: string, s
   });
 }
 
-/** Forgets the schedules of all other jobs: those that were switched off or removed. */
 export async function forgetOtherSchedules(
   database: Database,
   scheduled: readonly { readonly name: string; readonly brand: string }[],

@@ -2,15 +2,13 @@ import type { Database } from "../database/database.ts";
 import { renewRunLease } from "./claim.ts";
 import { findCancellation } from "./run-cancellation.ts";
 
-/** Pause between two checks whether the run is cancelled. */
 const cancellationPauseMs = 1000;
 
-/** Renewals in a lease. */
 const renewals = 3;
 
 /**
- * Renews a run's lease until it is disposed of, and looks whether the run is cancelled.
- * @param onExpired called once, when the run counts as abandoned or the store may consider it so
+ * Renews a run's lease until disposal, and checks whether the run was cancelled.
+ * @param onExpired called once, when the run is or may be considered abandoned
  * @param onCancelled called once, with the reason
  */
 export function keepLease(
@@ -20,8 +18,8 @@ export function keepLease(
   onExpired: () => void,
   onCancelled: (reason: string) => void,
 ): Disposable {
-  // No time is measured: a process that got no processor time asks the store before it gives up, because
-  // its supervisor may have renewed the lease.
+  // Time doesn't count: after a process was starved of CPU, it asks the store before giving up,
+  // because its supervisor may have renewed the lease.
   let unanswered = 0;
   let isOver = false;
   const expire = () => {
@@ -31,7 +29,7 @@ export function keepLease(
     onExpired();
   };
   const renew = async () => {
-    // Checked before the call, because a store that is cut off may never respond.
+    // Checked before the call, because a store behind a broken connection may never respond.
     if (++unanswered === renewals) return expire();
     try {
       if (await renewRunLease(database, id, leaseSeconds)) unanswered = 0;
@@ -58,7 +56,7 @@ function watchCancellation(database: Database, id: number, onCancelled: (reason:
   const watch = setInterval(async () => {
     if (isAsking) return;
     isAsking = true;
-    // Without the store, the lease decides.
+    // If the store is unreachable, the lease decides.
     const reason = await findCancellation(database, id).catch(() => undefined);
     isAsking = false;
     if (reason === undefined) return;

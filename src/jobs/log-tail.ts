@@ -1,7 +1,6 @@
 const maxLines = 20;
 const maxBytes = 8 * 1024;
 
-/** Keeps the last lines of a process's log. */
 export class LogTail {
   #bytes = Buffer.alloc(0);
   #isCut = false;
@@ -19,9 +18,9 @@ export class LogTail {
 
   /** Null if the log is empty. */
   text(): string | null {
-    // Not every store accepts text with U+0000.
+    // Not every store accepts U+0000 in text.
     const lines = this.#bytes.toString().replaceAll("\0", "").trimEnd().split("\n");
-    // Credentials in the rest of a line may not be recognized.
+    // Credentials might not be recognized in a partial line.
     if (this.#isCut && lines.length > 1) lines.shift();
     const text = lines.slice(-maxLines).join("\n");
     return text === "" ? null : text;

@@ -7,7 +7,6 @@ import type { PlannedJob } from "./job.ts";
 import { findRunUnderWay } from "./runs.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 
-/** The runs of a service that operators started by hand. */
 export class ManualRuns {
   readonly #log: Log;
   readonly #slots: Slots;
@@ -20,7 +19,6 @@ export class ManualRuns {
     this.#slots = slots;
   }
 
-  /** Settles when the runs that were started so far have ended. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
   }
@@ -35,7 +33,7 @@ export class ManualRuns {
     const { database, config, signal } = context;
     signal.throwIfAborted();
     const { name, brand } = job;
-    // The locks of any lost run may hold up this one.
+    // The locks of a lost run may block this one.
     await abandonRuns(database);
     const id = await claimRun(database, { job: name, brand }, config.leaseSeconds);
     if (id === undefined) {
@@ -57,8 +55,8 @@ export class ManualRuns {
   }
 
   /**
-   * Reads and checks what a job would import, in a process of its own.
-   * @throws ServiceError `conflict` while this service does so already
+   * Does a dry run of a job in its own process.
+   * @throws ServiceError `conflict` while the same dry run is in progress
    */
   async dryRun(job: PlannedJob, { config, signal }: SupervisorContext): Promise<DryRun> {
     const key = JSON.stringify([job.name, job.brand]);

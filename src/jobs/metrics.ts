@@ -39,7 +39,6 @@ const jobGauges: readonly (readonly [name: string, help: string, value: (status:
     ],
   ];
 
-/** Metrics of the configured jobs. */
 export function measureJobs(statuses: readonly JobStatus[]): Metric[] {
   const gauges = jobGauges.map(([name, help, value]): Metric => {
     const samples = statuses.flatMap((status): Samples => {

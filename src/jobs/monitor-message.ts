@@ -3,19 +3,18 @@ import type { Job } from "./job.ts";
 import type { Run } from "./run.ts";
 import type { ProcessEnd } from "./runs.ts";
 
-/** Monitors keep the beginning of a message: Healthchecks, by default, this many bytes. */
+/** Monitors truncate messages: Healthchecks, by default, to this many bytes. */
 const maxBytes = 10_000;
 const maxReasonLength = 2000;
 
-/** The message of a run that starts. */
 export const describeStart = ({ name, brand }: Job, id: number) => toLines({ run: id, job: name, brand });
 
 /**
- * The message of a run that ended: a line for each fact, and the last lines of its log.
+ * The message about a finished run: a line for each fact, and the end of its log.
  * @param run undefined if its end could not be recorded
  * @param end what the supervisor knows
  * @param hide removes secrets from a text
- * @param failingSince when the first unsuccessful run after the last success before this run ended
+ * @param failingSince when the first unsuccessful run since the last success ended
  */
 export function describeEnd(
   { name, brand }: Job,
@@ -43,7 +42,7 @@ export function describeEnd(
   return heading + lastBytes(hide(log), maxBytes - Buffer.byteLength(heading));
 }
 
-/** Nothing for the first run that failed: it says when it ended. */
+/** Empty for the first failed run, which has its own end time. */
 function describeOutage(since: string, run: Run | undefined): Readonly<Record<string, string>> {
   if (run === undefined || run.finishedAt === null || run.finishedAt === since) return {};
   if (run.outcome !== "succeeded") return { "failing since": since };
@@ -56,12 +55,12 @@ const toLines = (facts: Readonly<Record<string, string | number>>) =>
     .map(([name, value]) => `${name}: ${`${value}`.replace(/\s+/g, " ")}\n`)
     .join("");
 
-/** The end of a text, from the beginning of a line. */
+/** Starts at the beginning of a line. */
 function lastBytes(text: string, count: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= count) return text;
   const end = bytes.subarray(bytes.length - count);
-  // A line that is longer than all there is room for begins with a whole character.
+  // If the line is longer than the limit, start at a whole character.
   const start = end.includes(10) ? end.indexOf(10) + 1 : end.findIndex((byte) => (byte & 0xc0) !== 0x80);
   return end.subarray(start).toString();
 }

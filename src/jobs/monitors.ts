@@ -6,14 +6,14 @@ import { untilAborted, withTimeout } from "../base/time.ts";
 
 const retryDelaysMs = [1000, 3000];
 const timeoutMs = 10_000;
-/** Statuses of a monitor that accepts no POST. */
+/** Statuses of a monitor that does not accept POST. */
 const refusesPost: readonly number[] = [404, 405, 501];
 /** How long pending notifications may delay the exit after a stop signal. */
 const exitMs = 3000;
 
 /**
- * Notifies external monitors of runs. A run does not fail when its monitor is unreachable: the
- * monitor alerts by itself.
+ * Notifies external monitors of runs. An unreachable monitor does not fail a run: it alerts by
+ * itself.
  */
 export class Monitors {
   readonly #log: Log;
@@ -21,19 +21,19 @@ export class Monitors {
   readonly #fetch: Fetch;
   readonly #pending = new Set<Promise<void>>();
 
-  /** @param secrets texts that never leave this process */
+  /** @param secrets texts that must not leave this process */
   constructor(log: Log, secrets: readonly string[], fetch: Fetch) {
     this.#log = log;
     this.#secrets = secrets;
     this.#fetch = fetch;
   }
 
-  /** Removes secrets and the credentials of URLs from a text for a monitor. */
+  /** Removes secrets and credentials in URLs. */
   readonly hide = (text: string): string =>
     this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, "hidden"), hideCredentials(text));
 
   /**
-   * @param url the URL to call; undefined if the monitor wants no notification
+   * @param url undefined if the monitor wants no notification
    * @param message about the run, without secrets
    * @param previous the notification that must arrive first
    */
@@ -45,8 +45,8 @@ export class Monitors {
   }
 
   /**
-   * Settles when no notification is pending.
-   * @param signal after it aborts, a monitor that hangs does not delay the exit for long
+   * Waits for pending notifications.
+   * @param signal after it aborts, a monitor that hangs delays the exit only briefly
    */
   async settled(signal: AbortSignal): Promise<void> {
     const arrived = Promise.all(this.#pending);
@@ -72,8 +72,8 @@ export class Monitors {
 }
 
 /**
- * @returns what went wrong, or undefined on success
- * @throws ServiceError if nothing is sent to the address
+ * @returns the problem, or undefined on success
+ * @throws ServiceError if the address is refused
  */
 async function call(fetch: Fetch, url: string, message: string): Promise<string | undefined> {
   try {

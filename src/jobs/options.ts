@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { parseSchedule } from "./schedule.ts";
 
-/** The value of `schedule` for a job that only runs on demand. */
 export const noSchedule = "off";
 
-/** Turns a parser that throws into a check of a Zod schema. */
 function check(parse: (text: string) => unknown) {
   return (text: string, { addIssue }: z.core.$RefinementCtx<string>) => {
     try {
@@ -15,20 +13,17 @@ function check(parse: (text: string) => unknown) {
   };
 }
 
-/** The cron expression of a job, or {@link noSchedule}. */
 export const schedule = z.string().superRefine(check((text) => text === noSchedule || parseSchedule(text, "UTC")));
 
 const pingUrl = z
   .string()
   .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), "expected an http:// or https:// URL");
 
-/** A table of URLs, one for each event of a run. */
 const pingSchema = z.strictObject({ start: pingUrl, success: pingUrl, failure: pingUrl }).partial();
 
-/** What messages call a brand: 1 to 100 visible characters. */
+/** A brand's name in messages: 1 to 100 visible characters. */
 export const isBrand = (text: string) => text.trim() !== "" && /^\P{Cc}{1,100}$/u.test(text);
 
-/** The options of every job: when and how it runs. */
 export const planShape = {
   schedule: schedule
     .optional()
@@ -88,13 +83,10 @@ export const planShape = {
 
 export const planSchema = z.strictObject(planShape);
 
-/** The options of every job. */
 export type PlanOptions = z.infer<typeof planSchema>;
 
-/** The keys of the table `ping`. */
 export const pingKeys = Object.keys(pingSchema.shape);
 
-/** The options of `history-retention`. */
 export const retentionSchema = z.strictObject({
   keep_days: z.int().min(1).max(36_500).default(90).describe("Number of days to keep a run in the history."),
   ...planShape,

@@ -3,27 +3,23 @@ import { noSchedule, type PlanOptions } from "./options.ts";
 import { awaitedStepSeconds, type Run } from "./run.ts";
 import { parseSchedule, type Schedule } from "./schedule.ts";
 
-/** The URLs of an external monitor. */
 export interface PingUrls {
   readonly start?: string | undefined;
   readonly success?: string | undefined;
   readonly failure?: string | undefined;
 }
 
-/** When and how a job runs. */
 export interface Plan {
-  /** Undefined for a job that only runs on demand. */
   readonly schedule: Schedule | undefined;
   readonly limitSeconds: number;
   readonly retries: number;
   readonly retryMs: number;
   readonly missed: PlanOptions["missed"];
-  /** Maximum age of the last success; undefined if the schedule decides. */
+  /** Maximum age of the last success; undefined to derive it from the schedule. */
   readonly staleMs: number | undefined;
   readonly ping: PingUrls;
 }
 
-/** The text that identifies a schedule, for display too. */
 export const describeSchedule = ({ expression, timeZone }: Schedule) => `${expression} ${timeZone}`;
 
 export type ScheduledPlan = Plan & { readonly schedule: Schedule };
@@ -41,7 +37,7 @@ export function toPlan(options: PlanOptions): Plan {
   };
 }
 
-/** Derives the three URLs from one, by the convention of Healthchecks. */
+/** Follows the convention of Healthchecks. */
 function toPingUrls(ping: PlanOptions["ping"]): PingUrls {
   if (typeof ping !== "string") return ping ?? {};
   const append = (segment: string) => {
@@ -52,27 +48,24 @@ function toPingUrls(ping: PlanOptions["ping"]): PingUrls {
   return { start: append("start"), success: ping, failure: append("fail") };
 }
 
-/**
- * The next run of a job: a time of its schedule, or a retry of the last run. Times are epoch
- * milliseconds.
- */
+/** Times are epoch milliseconds. A retry of the last run counts, too. */
 export interface DueRun {
   /** The earliest time to start; it may be in the past. */
   readonly at: number;
   readonly scheduledAt: number;
   readonly attempt: number;
-  /** The time of the run before it, or since when times count. */
+  /** The previous run's time, or the time from which scheduled times count. */
   readonly after: number;
 }
 
 /**
- * Decides which run follows the last scheduled run. All replicas of a store come to the same
- * result, so they compete for one claim.
- * @param newest the scheduled run that was claimed last; undefined before the first. One from far in
- *   the future does not count.
+ * Decides which run follows the last scheduled run. All replicas come to the same result, so they
+ * compete for one claim.
+ * @param newest the last scheduled run that was claimed; undefined before the first. Ignored if it
+ *   is far in the future.
  * @param begun when this process began to schedule; without a last run, earlier times don't count
- * @param earliest when the job was last resumed after a pause, or got this schedule: nothing from before
- *   is made up for
+ * @param earliest when the job was last resumed or got this schedule: earlier times are not caught
+ *   up
  * @param idleSince since when the job could run here: earlier times are missed
  */
 export function nextRun(
@@ -84,7 +77,7 @@ export function nextRun(
   idleSince = begun,
 ): DueRun {
   const since = Math.min(begun, now);
-  // A wrong clock may have resumed it too.
+  // A wrong clock may have been used for the resumption, too.
   const from = earliest - now > awaitedStepMs ? Number.NEGATIVE_INFINITY : earliest;
   const last = newest !== undefined && isWrong(newest, now) ? undefined : newest;
   const after = Math.max(last === undefined ? since : Date.parse(last.scheduledAt ?? ""), from);
@@ -97,7 +90,7 @@ export function nextRun(
     : due;
 }
 
-/** Says which times before a due run have no run and get none. */
+/** Describes the scheduled times before a due run that have no run and get none. */
 export function describeMissed({ schedule }: ScheduledPlan, { after, scheduledAt }: DueRun): string | undefined {
   const first = schedule.next(after);
   if (first >= scheduledAt) return undefined;
@@ -110,14 +103,14 @@ export function describeMissed({ schedule }: ScheduledPlan, { after, scheduledAt
 
 const awaitedStepMs = awaitedStepSeconds * 1000;
 
-/** Whether a wrong clock has scheduled a run, so that the schedule does not wait for its time. */
+/** Whether a wrong clock scheduled a run, so that the schedule does not wait for its time. */
 export const isWrong = ({ scheduledAt }: Run, now: number) => Date.parse(scheduledAt ?? "") - now > awaitedStepMs;
 
 /** Whether a stored time is so far in the future that the clock must have been set back since. */
 export const isAhead = (instant: string, now: number) => Date.parse(instant) - now > clockToleranceSeconds * 1000;
 
 /**
- * Decides when a job that has never succeeded runs, without its schedule.
+ * Decides when a job that has never succeeded runs, regardless of its schedule.
  * @param newest the newest run of the job, which may still be in progress
  * @param since ISO 8601; when this process began. Earlier failures do not count.
  * @returns undefined when the schedule has taken over, or no retry is left
@@ -129,7 +122,7 @@ export function nextFirstRun(
 ): Pick<DueRun, "at" | "attempt"> | undefined {
   if (newest === undefined || (newest.finishedAt ?? since) < since) return { at: 0, attempt: 1 };
   if (newest.finishedAt !== null && newest.cancelled !== null) return undefined;
-  // Its machine was lost, or may have been: the claim is refused while it is alive.
+  // Its machine may be lost. If it is alive, the claim is refused.
   if (newest.finishedAt === null || newest.outcome === "abandoned") return { at: 0, attempt: newest.attempt };
   const at = newest.scheduledAt === null ? retryTime(plan, newest) : undefined;
   return at === undefined ? undefined : { at, attempt: newest.attempt + 1 };
@@ -155,8 +148,8 @@ function retryTime({ retries, retryMs }: Plan, { finishedAt, outcome, attempt, c
 }
 
 /**
- * Whether a job's last success is too old. By default it is when the job has been due twice since
- * then. A run that started by the second time and is still running counts as in time.
+ * Whether a job's last success is too old: by default, if the job has been due twice since. A run
+ * that started by the second time and is still running counts as in time.
  * @param lastSuccess the later of the last success and the end of the last pause
  * @param runningSince undefined while the job is not running
  */

@@ -4,23 +4,22 @@ import { firstPosition, listKeptRuns, type RunPosition, removeFutureRuns, remove
 import type { Work } from "./work.ts";
 
 const dayMs = 86_400_000;
-/** Duration of a transaction, so that other writers only wait briefly. */
+/** Short transactions, so that other writers wait only briefly. */
 const transactionMs = 20;
 const [minBatch, firstBatch, maxBatch] = [20, 100, 2000];
 
-/** Removes from the store what began before an instant. */
 export type RemoveBefore = (database: Database, before: string, signal: AbortSignal) => Promise<void>;
 
 /**
- * Removes the runs that finished more than `keepDays` ago, or are from the future, which it counts.
- * @param removeOthers removes what else is as old
+ * Removes runs that finished more than `keepDays` ago, or are from the future, and counts them.
+ * @param removeOthers removes other data of that age
  */
 export function historyRetention(keepDays: number, removeOthers: RemoveBefore): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
     const now = Date.parse(await readNow(database));
     const before = new Date(now - keepDays * dayMs).toISOString();
-    // Schedules wait for the times of earlier ones.
+    // Schedules wait for runs up to this time.
     const future = new Date(now + awaitedStepSeconds * 1000).toISOString();
     reporter.accept(await removeFutureRuns(database, future));
     const kept = await listKeptRuns(database);
@@ -32,7 +31,8 @@ export function historyRetention(keepDays: number, removeOthers: RemoveBefore): 
       position = last;
       const wanted = limit * Math.min(2, transactionMs / Math.max(tookMs, 1));
       limit = Math.round(Math.min(maxBatch, Math.max(minBatch, wanted)));
-      // As long as it took: other writers have their turn, and so do signals and the heartbeat.
+      // Sleeps as long as the transaction took, so that other writers, signals, and the heartbeat
+      // get a turn.
       await Bun.sleep(tookMs);
     }
     await removeOthers(database, before, signal);

@@ -1,7 +1,7 @@
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 
 /**
- * Asks for the end of a run. Its supervisor, in whatever process, notices it within seconds.
+ * Requests the end of a run; its supervisor, in any process, notices within seconds.
  * @param by who cancels it, for display
  * @returns whether the run was in progress
  */
@@ -14,8 +14,8 @@ export async function cancelRun(database: Database, id: number, by: string): Pro
 }
 
 /**
- * Ends a brand's import in progress, so that it does not undo what the transaction makes current. It
- * checks this with `requireUnderWay` when it has the brand's lock.
+ * Cancels a brand's import in progress, so that it does not undo the transaction's change. The
+ * import checks this with `requireUnderWay` when it has the brand's lock.
  * @param by what cancels it, for display
  */
 export async function cancelImport({ sql }: Transaction, job: string, brand: string, by: string): Promise<void> {
@@ -24,7 +24,7 @@ export async function cancelImport({ sql }: Transaction, job: string, brand: str
     WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL`;
 }
 
-/** By whom a run is cancelled, in words; undefined if nobody asked for it. */
+/** Says who cancelled the run; undefined if nobody did. */
 export async function findCancellation({ sql }: Queryable, id: number): Promise<string | undefined> {
   const [run] = await sql<{ cancelled: string | null }[]>`SELECT cancelled FROM run WHERE id = ${id}`;
   return run?.cancelled ?? undefined;

@@ -14,32 +14,26 @@ export interface RunResult {
   readonly brand: string;
   readonly outcome: Outcome;
   /**
-   * Objects changed or confirmed as served; 0 for a failed import. In a dry run, the count that the
-   * import would have.
+   * Objects changed or confirmed; 0 for a failed import. In a dry run, the count of a real import.
    */
   readonly counts: number;
-  /** Why it failed. */
   readonly error?: Error;
   readonly report: ImportReport;
 }
 
 export interface RunOptions {
-  /** Stops the run; its reason is an Error that says why. */
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress | undefined;
-  /** For the report. */
   readonly note?: string | undefined;
 }
 
-/** The reason to stop a run that no longer holds its claim, or whose parent process is gone. */
+/** Stops a run that no longer holds its claim, or whose parent process is gone. */
 export class AbandonedError extends Error {}
 
-/** The reason to stop a run that somebody cancelled. */
 class CancelledError extends Error {}
 
 /**
- * Does the work of a claimed run in this process and records its outcome. A failure is part of the
- * result.
+ * Does the work of a claimed run in this process and records its outcome, including a failure.
  * @param id the claimed run
  * @throws only if the store is unreachable
  */
@@ -64,7 +58,7 @@ export async function runJob(
   return result;
 }
 
-/** Begins with the first rejected row, if the run failed because of it: who has to mend the feed looks for it. */
+/** Starts with the first rejected row if the run failed because of it, since that must be fixed. */
 function reasonOf({ message }: Error, report: ImportReport): string {
   const [first] = report.rejections;
   const [example] = first?.examples ?? [];
@@ -74,7 +68,7 @@ function reasonOf({ message }: Error, report: ImportReport): string {
   return `${formatRejectedRow({ file, line, ...(field !== undefined && { field }), reason })}; ${message}`;
 }
 
-/** A full store has room for a run's outcome even if it has none for the report. */
+/** A full store has room for the outcome even if it has none for the report. */
 async function record(database: Database, id: number, end: RunEnd): Promise<void> {
   try {
     await finishRun(database, id, end);
@@ -93,7 +87,6 @@ export function dryRunJob(database: Database | undefined, job: Job, options: Run
   return execute(database, undefined, job, options);
 }
 
-/** Tells what an error of the work means for its run. */
 async function explain(database: Database | undefined, run: number | undefined, thrown: unknown): Promise<unknown> {
   if (database === undefined) return thrown;
   const cancellation = run === undefined ? run : await findCancellation(database, run).catch(() => undefined);
@@ -118,7 +111,7 @@ async function execute(
   try {
     await work({ database, isDryRun: run === undefined, run, brand, reporter, signal, onProgress });
   } catch (thrown) {
-    // Aborted work may throw any error; the reason of the signal says why it was aborted.
+    // Aborted work may throw any error; the signal has the real reason.
     error = (signal.aborted ? signal.reason : await explain(database, run, thrown)) as Error;
   }
   return { job: name, brand, outcome: outcomeOf(error), counts: reporter.counts, ...(error && { error }), report };

@@ -3,15 +3,14 @@ import type { Engine } from "../database/engines/engine.ts";
 import type { Run, RunStatus } from "./run.ts";
 import { runColumns } from "./runs.ts";
 
-/** A job and a brand that have runs. */
 export interface RunKind {
   readonly job: string;
   readonly brand: string;
 }
 
 /**
- * Every job and brand that have runs. Each may have a million, so the query steps through the
- * index: from a brand to the job's next one, and after the last, which is null, to the next job.
+ * Each job and brand may have a million runs, so the query steps through the index: from a brand to
+ * the job's next one, and after the last, which is null, to the next job.
  */
 export async function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   const next = "(SELECT min(run.brand) FROM run WHERE run.job = kind.job AND run.brand > coalesce(kind.brand, ''))";
@@ -27,7 +26,7 @@ export async function listRunKinds({ read }: Queryable): Promise<RunKind[]> {
   );
 }
 
-/** Literals, because the planner does not use a partial index for a value that it does not know. */
+/** Literals, because the planner does not use a partial index for a parameter. */
 const conditions: Readonly<Record<RunStatus, string>> = {
   succeeded: "outcome = 'succeeded'",
   failed: "outcome = 'failed'",
@@ -36,29 +35,26 @@ const conditions: Readonly<Record<RunStatus, string>> = {
   running: "finished_at IS NULL",
 };
 
-/** Leaves out what a wrong clock stored in the future, unless it is in progress. */
+/** Excludes finished runs that a wrong clock stored in the future. */
 const untilNow = ({ now }: Engine) => `coalesce(finished_at, '') <= ${now}`;
 
 export interface RunFilter {
   readonly job?: string | undefined;
   readonly brand?: string | undefined;
   readonly standing?: RunStatus | undefined;
-  /** Only runs that began at this instant or later: ISO 8601 in UTC. */
+  /** Inclusive; ISO 8601 in UTC. */
   readonly from?: string | undefined;
-  /** Only runs that began before this instant. */
+  /** Exclusive. */
   readonly until?: string | undefined;
-  /** Only runs with this text in their reason, in any case. */
   readonly text?: string | undefined;
-  /** Only runs that began before the run with this id. */
   readonly before?: number | undefined;
 }
 
 const maxRunId = 2 ** 31 - 1;
 
-/** Some runs, the newest first. */
 export interface FoundRuns {
   readonly runs: readonly Run[];
-  /** The run at which the search stopped, although older ones may match; undefined if none are left. */
+  /** Where the search stopped, although older runs may match; undefined if none are left. */
   readonly stoppedAt: number | undefined;
 }
 
@@ -79,18 +75,18 @@ export async function listRunsBefore(
     before: Math.min(before, until === undefined ? maxRunId : await findFirstSince(queryable, until)),
   };
   if (filter.text !== undefined) return await searchReasons(queryable, { ...filter, text: filter.text }, range, limit);
-  // One more shows whether older ones match.
+  // One more shows whether older runs match.
   const runs = await listInRange(queryable, kinds, filter, range, limit + 1);
   return { runs: runs.slice(0, limit), stoppedAt: runs.length > limit ? runs[limit - 1]?.id : undefined };
 }
 
 interface IdRange {
   readonly first: number;
-  /** Not itself part of it. */
+  /** Exclusive. */
   readonly before: number;
 }
 
-/** One query for each job and brand finds the runs through an index, whatever the filter. */
+/** Queries each job and brand separately, so that an index serves any filter. */
 async function listInRange(
   { read, engine }: Queryable,
   kinds: readonly RunKind[],
@@ -122,8 +118,8 @@ async function listInRange(
 }
 
 /**
- * The id of the first run that began at an instant or later. Ids and starts are in the same order,
- * except in the future, so it is found by bisection, which needs no index of the starts.
+ * The first run that began at or after an instant. Ids and starts have the same order, except in
+ * the future, so bisection finds it without an index on the starts.
  */
 async function findFirstSince({ read, engine }: Queryable, instant: string): Promise<number> {
   const [range] = await read<{ low: number | null; high: number | null }>(
@@ -144,7 +140,7 @@ async function findFirstSince({ read, engine }: Queryable, instant: string): Pro
   return low;
 }
 
-/** Reasons in one step, and in one search: what a search leaves is another one's. */
+/** Limits a step, and a whole search, which the next one continues. */
 const reasonsPerStep = 2000;
 const reasonsPerSearch = 20_000;
 
@@ -182,13 +178,11 @@ async function searchReasons(
   return { runs: await listRunsById(queryable, ids), stoppedAt: next };
 }
 
-/** The runs with these ids, newest first. */
 async function listRunsById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
   if (ids.length === 0) return [];
   return await read<Run>(`SELECT ${runColumns} FROM run WHERE id IN (${ids.join(", ")}) ORDER BY id DESC`, []);
 }
 
-/** The count and the times of a run that succeeded. */
 export interface CountedRun {
   readonly counts: number;
   readonly startedAt: string;
@@ -196,8 +190,8 @@ export interface CountedRun {
 }
 
 /**
- * The newest successful runs of a job for a brand, oldest first.
- * @param isCounting whether to leave out the runs that counted nothing
+ * Returns the newest successful runs, oldest first.
+ * @param isCounting whether to leave out runs with a count of 0
  */
 export async function listCounts(
   { read, engine }: Queryable,

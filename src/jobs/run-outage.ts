@@ -2,8 +2,8 @@ import type { Queryable } from "../database/database.ts";
 import type { Outcome } from "./run.ts";
 
 /**
- * Expression: when the first run that meets a condition ended. Each outcome has an index by job. For all
- * of them at once, the planner may read every run of every job instead.
+ * Expression: when the first run that meets a condition ended. Uses an index for each outcome. For
+ * all outcomes together, the planner may read every run of every job.
  */
 const endOfFirst = (outcomes: readonly Outcome[], condition: string) => {
   const ids = outcomes.map(
@@ -14,8 +14,8 @@ const endOfFirst = (outcomes: readonly Outcome[], condition: string) => {
 
 /**
  * Finds since when a job has not succeeded, up to one of its runs.
- * @returns when the first unsuccessful run after the last success before it ended; undefined if there
- * was none
+ * @returns when the first unsuccessful run since the last success ended; undefined if there was
+ *   none
  */
 export async function findFailingSince(
   { read }: Queryable,

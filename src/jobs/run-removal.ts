@@ -1,15 +1,15 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { listRunKinds } from "./run-list.ts";
 
-/** Runs that stay however old they are. */
+/** Runs that are kept regardless of their age. */
 export type KeptRuns = ReadonlySet<number>;
 
-/** The latest runs of each job and brand: the newest, the newest that succeeded, the newest scheduled. */
+/** The newest, newest successful, and newest scheduled run of each job and brand. */
 export async function listKeptRuns(database: Queryable): Promise<KeptRuns> {
   const { sql } = database;
   const kept = new Set<number>();
   for (const { job, brand } of await listRunKinds(database)) {
-    // Literals, like the conditions of the list of runs.
+    // Literals, because the planner does not use a partial index for a parameter.
     for (const condition of ["finished_at IS NOT NULL", "outcome = 'succeeded'", "scheduled_at IS NOT NULL"]) {
       const [run] = await sql<{ id: number }[]>`
         SELECT id FROM run WHERE job = ${job} AND brand = ${brand} AND ${sql.unsafe(condition)}
@@ -20,11 +20,10 @@ export async function listKeptRuns(database: Queryable): Promise<KeptRuns> {
   return kept;
 }
 
-/** Removes finished runs that began or ended after an instant in the future: a wrong clock stored them. */
 export async function removeFutureRuns(database: Database, after: string): Promise<number> {
   const isFuture = ({ sql }: Queryable) =>
     sql`finished_at IS NOT NULL AND (finished_at > ${after} OR started_at > ${after})`;
-  // Without a transaction, which would hold up other writers: no index has the starts.
+  // No transaction, which would block other writers: the starts have no index.
   const found = await database.sql`SELECT 1 FROM run WHERE ${isFuture(database)} LIMIT 1`;
   if (found.length === 0) return 0;
   return await database.inTransaction(async (transaction) => {
@@ -43,15 +42,14 @@ export const firstPosition: RunPosition = { finishedAt: "", id: 0 };
 
 export interface RemovedRuns {
   readonly count: number;
-  /** The last run that was looked at; undefined at the end. */
   readonly last: RunPosition | undefined;
-  /** How long the transaction took, during which others could not write to an embedded store. */
+  /** Duration of the transaction, which blocks other writers to an embedded store. */
   readonly tookMs: number;
 }
 
 /**
- * Removes the runs after a position that finished before an instant, oldest first.
- * @param limit how many to look at
+ * Removes runs after a position that finished before an instant, oldest first.
+ * @param limit how many to examine
  */
 export async function removeRuns(
   database: Database,

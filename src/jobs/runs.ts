@@ -5,10 +5,8 @@ import { leaseExpired } from "./claim.ts";
 import type { ImportReport } from "./import-report.ts";
 import { awaitedStepSeconds, type FinishedRun, type Outcome, type Run } from "./run.ts";
 
-/** Maximum number of runs in a history. */
 export const historyLimit = 10;
 
-/** How a run ended, by its own account. */
 export interface RunEnd {
   readonly outcome: Outcome;
   readonly counts: number;
@@ -20,8 +18,8 @@ export interface RunEnd {
 const hide = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
 
 /**
- * Records how a run ended, which adds it to the history. A run that has ended stays unchanged. One
- * that was cancelled and did not succeed is cancelled, whatever its process noticed first.
+ * Records how a run ended, which adds it to the history. Does not change a finished run. A run that
+ * was cancelled and did not succeed counts as cancelled, whatever its process noticed first.
  */
 export async function finishRun({ sql, engine }: Queryable, id: number, end: RunEnd): Promise<void> {
   const report = end.report === undefined ? null : hideCredentials(JSON.stringify(end.report));
@@ -34,25 +32,21 @@ export async function finishRun({ sql, engine }: Queryable, id: number, end: Run
     WHERE id = ${id} AND finished_at IS NULL`;
 }
 
-/** How a run's process ended, as the supervisor saw it. */
 export interface ProcessEnd {
-  /** Why the supervisor stopped it; undefined when it ended by itself. */
+  /** Why the supervisor stopped it; undefined if it exited by itself. */
   readonly stopped?: string | undefined;
-  /** Its exit status or signal, in words. */
   readonly exit: string;
-  /** The last lines that it printed. */
   readonly log: string | null;
 }
 
 /**
- * Adds to a run how its process ended. A run that is still in progress counts as failed, or as
- * cancelled.
- * @returns the run afterwards
+ * Adds how a run's process ended. A run still in progress counts as failed, or as cancelled.
+ * @returns the run afterward
  */
 export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
   const run = await findRun(database, id);
   if (run === undefined || run.outcome === "succeeded") return run;
-  // A run that has ended has no lease any more; why it failed is its own reason.
+  // A finished run no longer has a lease, and records its own reason.
   const stopped = end.stopped === leaseExpired && run.outcome === "failed" ? undefined : end.stopped;
   await database.inTransaction(
     ({ sql, engine }) => sql`
@@ -69,34 +63,31 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
 }
 
 /**
- * Takes back a claim, so that another replica can run the job at its scheduled time.
- * @returns whether the run had not ended
+ * Releases a claim, so that another replica can run the job at its scheduled time.
+ * @returns whether the run was in progress
  */
 export async function releaseRun({ sql }: Queryable, id: number): Promise<boolean> {
   const { count } = await sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`;
   return count > 0;
 }
 
-/** The columns of a {@link Run}. */
 export const runColumns = `
   id, job, brand, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt",
   finished_at AS "finishedAt", lease_until AS "leaseUntil", outcome, counts, reason, log, cancelled, is_first AS "isFirst"`;
 
 const columnsOf = (sql: SQL) => sql.unsafe(runColumns);
 
-/** @returns undefined when there is no such run */
 export async function findRun({ sql }: Queryable, id: number): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`SELECT ${columnsOf(sql)} FROM run WHERE id = ${id}`;
   return run;
 }
 
-/** The report of a run; undefined when it has none, or has not ended. */
 export async function findReport({ sql }: Queryable, id: number): Promise<ImportReport | undefined> {
   const [run] = await sql<{ report: string | null }[]>`SELECT report FROM run WHERE id = ${id}`;
   return run?.report == null ? undefined : (JSON.parse(run.report) as ImportReport);
 }
 
-/** The newest finished runs, newest first, without those that a wrong clock stored in the future. */
+/** Newest first, without runs that a wrong clock stored in the future. */
 export async function listFinishedRuns({ read, engine }: Queryable): Promise<FinishedRun[]> {
   return await read<FinishedRun>(
     `SELECT brand, counts, finished_at AS "finishedAt" FROM run
@@ -110,11 +101,10 @@ export interface FinishedRunFilter {
   readonly job?: string;
   readonly brand?: string;
   readonly outcome?: Outcome;
-  /** Only runs that finished at this instant or later, ISO 8601 in UTC. */
+  /** Inclusive; ISO 8601 in UTC. */
   readonly since?: string;
 }
 
-/** The runs of {@link listFinishedRuns} with all their fields. */
 export async function listRuns(
   { sql, engine }: Queryable,
   { job, brand, outcome, since }: FinishedRunFilter = {},
@@ -130,7 +120,6 @@ export async function listRuns(
     ORDER BY finished_at DESC, id DESC LIMIT ${limit}`;
 }
 
-/** The run of a job for a brand that is in progress. */
 export async function findRunUnderWay(
   { sql, engine }: Queryable,
   job: string,
@@ -150,7 +139,6 @@ export const hasRunUnderWay = ({ sql, engine }: Queryable, job: string, brand: s
   SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = ${sql.unsafe(brand)} AND run.finished_at IS NULL
     AND run.lease_until >= ${sql.unsafe(engine.now)})`;
 
-/** The newest finished run of a job for a brand. */
 export async function findLastRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND finished_at IS NOT NULL
@@ -158,19 +146,19 @@ export async function findLastRun({ sql }: Queryable, job: string, brand: string
   return run;
 }
 
-/** The newest run of a job for a brand, which may be in progress. */
+/** May be in progress. */
 export async function findNewestRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
   return run;
 }
 
-/** Whether any run has ever succeeded: a store without one has no data yet. */
+/** Whether any run has succeeded: otherwise, the store has no data yet. */
 export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
   return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
 }
 
-/** The run that a schedule started last, whatever the clock has done since. */
+/** The last run that a schedule started, regardless of clock changes. */
 export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
@@ -178,7 +166,6 @@ export async function findLastScheduledRun({ sql }: Queryable, job: string, bran
   return run;
 }
 
-/** The last attempt for a scheduled time. */
 export async function findRunOf(
   { sql }: Queryable,
   job: string,
@@ -191,13 +178,13 @@ export async function findRunOf(
   return run;
 }
 
-/** When a job last succeeded for a brand. A time that a wrong clock stored far in the future does not count. */
+/** Ignores a time that a wrong clock stored far in the future. */
 export async function findLastSuccess(
   { sql, engine }: Queryable,
   job: string,
   brand: string,
 ): Promise<string | undefined> {
-  // A literal, like the conditions above.
+  // A literal, because the planner does not use a partial index for a parameter.
   const [run] = await sql<{ finishedAt: string }[]>`
     SELECT finished_at AS "finishedAt" FROM run
     WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded'

@@ -2,7 +2,7 @@ import cronstrue from "cronstrue";
 import { describeSchedule } from "./plan.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Describes a schedule in words: "At 03:30, New York". */
+/** Such as "At 03:30, New York". */
 export function scheduleInWords(schedule: Schedule): string {
   const { expression, timeZone, isForEveryHour } = schedule;
   const words = toWords(expression.trim().toLowerCase().replaceAll(/\s+/g, " "));
@@ -10,7 +10,7 @@ export function scheduleInWords(schedule: Schedule): string {
   return isForEveryHour ? words : `${words}, ${placeOf(timeZone)}`;
 }
 
-/** @returns undefined for an expression that the library does not know, but the runtime does */
+/** @returns undefined for an expression that the runtime accepts but the library does not */
 function toWords(expression: string): string | undefined {
   try {
     return cronstrue.toString(expression, { use24HourTimeFormat: true });

@@ -1,27 +1,25 @@
 import { findTimeZone, type TimeZone } from "../base/time-zone.ts";
 
-/** A recurring schedule. Instants are epoch milliseconds. */
+/** Instants are epoch milliseconds. */
 export interface Schedule {
-  /** The cron expression. */
   readonly expression: string;
   readonly timeZone: string;
-  /** Whether it has no hours of its own, and so follows elapsed time. */
+  /** Whether it runs in every hour, and so follows elapsed time. */
   readonly isForEveryHour: boolean;
-  /** Returns the first instant after another. */
   next(after: number): number;
   /**
-   * Returns the last instant after `after` and not later than `until`; undefined if there is none.
+   * Returns the last instant in the interval, which includes only `until`; undefined if there is
+   * none.
    */
   latest(after: number, until: number): number | undefined;
 }
 
-/** A local time, in milliseconds as if the local time were UTC. */
+/** Milliseconds as if the local time were UTC. */
 type LocalTime = number;
 
 const secondMs = 1000;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** Greater than any offset from UTC. */
 const maxOffsetMs = 24 * 60 * minuteMs;
 
 /**
@@ -45,13 +43,12 @@ export function parseSchedule(expression: string, timeZone: string): Schedule {
   return { expression, timeZone, isForEveryHour, next, latest: (after, until) => latest(next, after, until) };
 }
 
-/** @returns a function from a local time to the next local time that matches the expression */
+/** @returns a function that finds the next matching local time */
 function parseExpression(expression: string): NextLocal {
   const [seconds, minutes] = splitExpression(expression);
-  // In a time zone, the runtime moves skipped times by the gap, and runs only the first of several.
+  // For a time zone, the runtime moves skipped times by the gap, and runs repeated times only once.
   const nextMinute = (after: number) => Bun.cron.parse(minutes, after, { tz: "UTC" })?.getTime();
-  // The runtime's expressions have no seconds, so the field for seconds is evaluated as one for
-  // minutes.
+  // The runtime does not support seconds, so their field is evaluated as one for minutes.
   const scale = minuteMs / secondMs;
   const nextSecond = (after: number) =>
     (Bun.cron.parse(`${seconds} * * * *`, after * scale, { tz: "UTC" })?.getTime() ?? Number.NaN) / scale;
@@ -76,7 +73,7 @@ function parseExpression(expression: string): NextLocal {
   }
 }
 
-/** What the fields hold at most, from the last on. A larger step would be the same as none. */
+/** Upper limits of the fields, last field first. A larger step would have no effect. */
 const fieldSizes = [7, 12, 31, 24, 60, 60];
 
 /** @throws Error that names a step that is larger than its field */
@@ -87,13 +84,11 @@ function checkSteps(expression: string): void {
   }
 }
 
-/** Splits off the field for seconds. */
 function splitExpression(expression: string): [string, string] {
   const fields = expression.trim().split(/\s+/);
   return fields.length === 6 ? [fields[0] ?? "", fields.slice(1).join(" ")] : ["0", fields.join(" ")];
 }
 
-/** However its hours are written. */
 function hasEveryHour(expression: string): boolean {
   const [, minutes] = splitExpression(expression);
   if (minutes.startsWith("@")) return minutes.toLowerCase() === "@hourly";
@@ -103,7 +98,7 @@ function hasEveryHour(expression: string): boolean {
 
 type NextLocal = (after: LocalTime) => LocalTime;
 
-/** Returns the next instant whose local time matches, including repeated local times. */
+/** Returns the next instant with a matching local time, including repeated ones. */
 function nextInElapsedTime(nextLocal: NextLocal, zone: TimeZone, after: number): number {
   let { offsetMs, until } = zone(after);
   let local = after + offsetMs;
@@ -112,12 +107,12 @@ function nextInElapsedTime(nextLocal: NextLocal, zone: TimeZone, after: number):
     if (next < until) return next;
     const change = until;
     ({ offsetMs, until } = zone(change));
-    // The instant of the change may match too.
+    // The instant of the change may match, too.
     local = change + offsetMs - 1;
   }
 }
 
-/** Returns the next instant for a matching time of day; each occurs once a day. */
+/** Returns the next instant with a matching time of day; each occurs once a day. */
 function nextTimeOfDay(nextLocal: NextLocal, zone: TimeZone, after: number): number {
   let local = after + zone(after).offsetMs;
   for (;;) {
@@ -136,7 +131,7 @@ function toInstant(local: LocalTime, zone: TimeZone): number {
   }
 }
 
-/** Searches by bisection, because a long period may have very many instants. */
+/** Uses bisection, because a long period may contain many instants. */
 function latest(next: (after: number) => number, after: number, until: number): number | undefined {
   let last: number | undefined;
   let [from, to] = [after, until];

@@ -30,30 +30,28 @@ export type SchedulerContext = SupervisorContext & {
 
 /** Maximum time between two reads of the database's clock. */
 const maxPauseMs = 60_000;
-/** Pause between two checks for lost runs, whose locks hold up others. */
+/** Pause between two checks for lost runs, whose locks block others. */
 const lostPauseMs = 2000;
-/** Pause before checking again whether another run of the job has finished. */
 const runningPauseMs = 250;
-/** Pause before checking again whether a paused job was resumed. */
 const pausedPauseMs = 1000;
 /** Pause before retrying after an error of the store. */
 const errorPauseMs = 2000;
 
 /**
  * Delay between the starts of two first runs. A file import holds the embedded store's only write
- * lock until it ends. With the delay the next claim waits for that lock; without it, two processes
+ * lock until it ends. With the delay, the next claim waits for that lock; without it, two processes
  * compete and give up.
  */
 const startDelayMs = 2000;
 
 /**
- * Jobs whose first run waits for that of another job. A reconcile reads in bulk what a sync reads
- * one by one.
+ * Jobs whose first run waits for another job's. A reconcile reads in bulk what a sync reads one by
+ * one.
  */
 const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
 
 export interface Scheduler {
-  /** Why it no longer starts runs, although it was not stopped; undefined while it does. */
+  /** Why it no longer starts runs although it was not stopped; undefined otherwise. */
   readonly suspension: () => string | undefined;
   /** The jobs whose first run has not finished. */
   readonly starting: ReadonlySet<PlannedJob>;
@@ -64,8 +62,8 @@ export interface Scheduler {
 }
 
 /**
- * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs at
- * once. A first run that hangs delays no other job.
+ * Runs each job on its schedule until the signal aborts. A job that has never succeeded runs
+ * immediately. A first run that hangs does not delay other jobs.
  */
 export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerContext): Scheduler {
   const upgrade = createUpgradeCheck(given);
@@ -98,7 +96,7 @@ type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck };
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
-/** Starts first runs in order: each when the one before has finished, or after a delay. */
+/** Starts each first run when the previous one has finished, or after a delay. */
 function createStartQueue(signal: AbortSignal): Enqueue {
   let previous: Promise<unknown> = Promise.resolve();
   return (start) => {
@@ -109,7 +107,7 @@ function createStartQueue(signal: AbortSignal): Enqueue {
 }
 
 /**
- * Runs a job that has never succeeded, and retries it as configured, until the schedule takes over.
+ * Runs a job that has never succeeded, with its configured retries, until the schedule takes over.
  * If another replica runs it, waits for that run. A paused job is left to its schedule.
  */
 async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingContext): Promise<void> {
@@ -147,14 +145,14 @@ type ScheduledJob = PlannedJob & { readonly plan: ScheduledPlan };
 const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule !== undefined;
 
 /**
- * Waits for each due run and tries to claim it, as every other replica does. Due times come from
- * the stored runs and the database's clock; the local clock only measures pauses.
+ * Waits for each due run and tries to claim it, like every other replica. Due times come from the
+ * stored runs and the database's clock; the local clock only measures pauses.
  */
 async function followSchedule(job: ScheduledJob, context: SchedulingContext, onRun: () => void): Promise<void> {
   const { name, brand, plan } = job;
   const { database, signal, log } = context;
   let begun: number | undefined;
-  /** Since when nothing here has kept the job from running. */
+  /** Since when nothing has kept the job from running here. */
   let idleSince: number | undefined;
   let scheduled: number | undefined;
   /** A run from before the clock was set back, whose time has come again. */
@@ -210,14 +208,14 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
   }
 }
 
-/** Whether a run has a later scheduled time than the newest, whose time may be wrong. */
+/** Whether a run is scheduled later than the newest, whose time may be wrong. */
 function isLater(run: Run | undefined, newest: Run | undefined, now: number): boolean {
   if (run === undefined || newest === undefined) return run !== undefined;
   return isWrong(newest, now) || (run.scheduledAt ?? "") > (newest.scheduledAt ?? "");
 }
 
 /**
- * @param missed which scheduled times before it have no run
+ * @param missed the scheduled times before it without a run
  * @returns whether the claim was granted; the run has then finished
  */
 async function claimAndRun(
@@ -252,13 +250,13 @@ async function claimAndRun(
 }
 
 /**
- * Records expired runs as abandoned, even if their job is not due for a long time, ends their
- * transactions, which would hold up other runs, and removes what they left behind. Also forgets the
- * schedules of jobs that have none any more, so that they have missed nothing when they get one again.
+ * Abandons expired runs, even if their job is not due for a long time, ends their transactions,
+ * which block other runs, and removes their leftovers. Also forgets removed schedules, so that a
+ * job that gets one again has not missed anything.
  */
 async function cleanUp(jobs: readonly PlannedJob[], context: SchedulingContext): Promise<void> {
   const { database, signal, log, removeLeftovers, upgrade } = context;
-  // A replica without jobs only serves, and does not know which ones have a schedule.
+  // A replica without jobs only serves, and does not know which jobs have a schedule.
   let isForgotten = jobs.length === 0;
   let known = "";
   let leftoversCheckedAt = Number.NEGATIVE_INFINITY;

@@ -8,16 +8,14 @@ import { findFailingSince } from "./run-outage.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "./runs.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Lists the status of each job, derived from its stored runs. */
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {
   const now = Date.parse(await readNow(database));
   return await Promise.all(jobs.map((job) => getStatus(database, job, now)));
 }
 
-/** Lists the status of each job with details for the console. */
 export async function listJobHealth(database: Database, jobs: readonly PlannedJob[]): Promise<JobHealth[]> {
   const now = Date.parse(await readNow(database));
-  // For the console alone.
+  // Only the console needs it.
   const { scheduleInWords } = await import("./schedule-words.ts");
   return await Promise.all(
     jobs.map(async (job) => {
@@ -59,7 +57,7 @@ async function getStatus(database: Database, { name: job, brand, plan }: Planned
   const isPaused = pause?.resumedAt === null;
   const resumed = pause?.resumedAt == null ? Number.NEGATIVE_INFINITY : Date.parse(pause.resumedAt);
   const isFollowed = schedule !== undefined && followed?.schedule === describeSchedule(schedule);
-  // A schedule that no replica follows yet has missed nothing.
+  // A schedule that no replica follows yet has not missed anything.
   const earliest = followed === undefined ? resumed : Math.max(resumed, isFollowed ? Date.parse(followed.since) : now);
   const next = isPaused ? undefined : schedule && nextRun({ ...plan, schedule }, lastScheduled, now, now, earliest).at;
   const hasMaxAge = schedule !== undefined || plan.staleMs !== undefined;

@@ -17,27 +17,28 @@ export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */
   readonly database: Database;
   readonly monitors: Monitors;
-  /** The settings in effect, which the process of a run gets too: the file may have changed. */
+  /**
+   * The settings in effect, which are passed to the run's process because the file may have
+   * changed.
+   */
   readonly config: { readonly leaseSeconds: number };
-  /** Stops the process; its reason is an Error that says why. */
+  /** Stops the process; its reason is an Error that explains it. */
   readonly signal: AbortSignal;
 }
 
-/** Where the output of the run's process goes. */
 export interface ProcessOutput {
   readonly arguments: readonly string[];
   readonly stdout: "ignore" | "inherit";
-  /** Called with the exit status, which tells whether the output arrived. */
+  /** The exit status shows whether the output was received. */
   readonly onExit?: (status: number) => void;
-  /** `inherit` passes the log to a terminal; then the run stores no last lines. */
+  /** `inherit` passes the log to a terminal; the run then stores no log. */
   readonly stderr: "pipe" | "inherit";
 }
 
-/** How long a process may take to exit after SIGTERM. */
 const graceMs = 10_000;
 const retryPauseMs = 500;
 const answerMs = 2000;
-/** How long the stop of the service may wait for the store to record the end of a run. */
+/** How long the service's shutdown may wait for the store to record the end of a run. */
 const stopPatienceMs = 5000;
 
 /**
@@ -61,9 +62,9 @@ export async function supervise(
   const end = await runProcess(job, id, context, output, slots).catch(
     ({ message }: Error): ProcessEnd => ({ exit: `its process could not be started: ${message}`, log: null }),
   );
-  // The files may have been replaced just before the process read them: it was of another version.
+  // If the files were replaced just before the process read them, it was another version.
   if (end === "refused" || findReplacement() !== undefined) {
-    // If this fails, the run is abandoned at the end of its lease.
+    // If this fails, the run is abandoned when its lease expires.
     const isReleased = await releaseRun(database, id).catch(() => false);
     if (end === "refused" || isReleased) return "released";
   }
@@ -75,7 +76,7 @@ export async function supervise(
   return run;
 }
 
-/** Since when the job has failed, unless the store is too slow to say. */
+/** Since when the job has failed, unless the store responds too slowly. */
 const findFailure = (database: Database, run: Run) =>
   withTimeout(
     findFailingSince(database, run).catch(() => undefined),
@@ -98,9 +99,9 @@ async function runProcess(
   if (signal.aborted) return { stopped: signal.reason, exit: "its process was not started", log: null };
   if (findReplacement() !== undefined) return "refused";
   const child: RunProcess = Bun.spawn(
-    // As one argument, because a brand may begin with a dash.
+    // One argument, because a brand may begin with a dash.
     [...thisProgram(), "run", job.name, `--brand=${job.brand}`, "--claimed", `${id}`, ...output.arguments],
-    // The pipe also tells the child that its supervisor is gone: it closes with this process.
+    // The child exits when its pipe closes because this process is gone.
     { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
   );
   sendLine(child.stdin, JSON.stringify(context.config));
@@ -124,7 +125,7 @@ async function runProcess(
   };
 }
 
-/** A process that ends at once does not read it; its exit status says why. */
+/** A process that exits immediately does not read it; its exit status tells why. */
 export function sendLine(stdin: Bun.FileSink, line: string): void {
   try {
     stdin.write(`${line}\n`);
@@ -186,7 +187,7 @@ async function conclude(database: Database, id: number, end: ProcessEnd, patienc
   const giveUpAt = performance.now() + patienceMs;
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {
     const concluded = concludeRun(database, id, end).catch(() => undefined);
-    // A store that is cut off may never respond.
+    // A store behind a broken connection may never respond.
     const run = await withTimeout(concluded, giveUpAt - performance.now(), () => undefined);
     if (run !== undefined) return run;
   }

@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.ts";
 import { findReplacement } from "../base/program.ts";
 
-/** Notices that the program was replaced, after which this process starts no run. */
+/** Detects that the program was replaced; this process then starts no more runs. */
 export interface UpgradeCheck {
   readonly reason: string | undefined;
   /** @returns whether scheduling ends */

@@ -8,27 +8,23 @@ import {
   reportedReasons,
 } from "./import-report.ts";
 
-/** The work of a job. If it throws, the run fails with the error's message as its reason. */
+/** If it throws, the run fails with the error's message as its reason. */
 export type Work = (context: RunContext) => Promise<void>;
 
 export interface RunContext {
   /** Undefined for a dry run if the store does not exist yet. */
   readonly database: Database | undefined;
-  /** Whether the work must only read and check, and change nothing. */
+  /** Whether to only read and check, without changing anything. */
   readonly isDryRun: boolean;
-  /** The run's id; undefined for a dry run, which is not recorded. */
+  /** Undefined for a dry run, which is not recorded. */
   readonly run: number | undefined;
   readonly brand: string;
   readonly reporter: Reporter;
-  /** Stops the work. */
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress | undefined;
 }
 
-/**
- * How much of a file has been read, in bytes of the stored file, before decompression; or how much of
- * something else has been done, in any unit.
- */
+/** Bytes read of a stored file, before decompression; or other work done, in any unit. */
 export interface Progress {
   readonly isDone: boolean;
   readonly file: string;
@@ -43,7 +39,7 @@ const otherReasons = "other reasons";
 
 /** Collects the counts and the report of a run. */
 export class Reporter {
-  /** The number of things that the run has changed or confirmed as served so far. */
+  /** Objects changed or confirmed so far. */
   counts = 0;
   readonly #noted = new Map<string, number>();
   readonly report: ImportReport = {
@@ -59,26 +55,29 @@ export class Reporter {
     return this.report.rejected > 0;
   }
 
-  /** Counts what has taken effect, such as products that were written. */
+  /** Counts work that has taken effect, such as written products. */
   accept(count = 1): void {
     this.report.accepted += count;
     this.counts += count;
   }
 
   /**
-   * Counts valid rows of a set that takes effect as a whole. Until {@link acceptStaged} they only
-   * count in the report.
+   * Counts valid rows of a set that takes effect as a whole. Until {@link acceptStaged}, only the
+   * report counts them.
    */
   stage(count = 1): void {
     this.report.accepted += count;
   }
 
-  /** The staged rows have taken effect, or would after a dry run. */
+  /** Call it when the staged rows have taken effect, or would have in a real run. */
   acceptStaged(): void {
     this.counts = this.report.accepted;
   }
 
-  /** Counts one rejected row or document. @param problems everything that is wrong with it */
+  /**
+   * Counts one rejected row or document.
+   * @param problems all of its problems
+   */
   reject(...problems: RejectedRow[]): void {
     this.report.rejected++;
     for (const problem of problems) this.#reject(problem);
@@ -101,7 +100,7 @@ export class Reporter {
     this.report.notes.push(text);
   }
 
-  /** Notes one of many things of a kind: the first with their own texts, the others as a number. */
+  /** Adds the first notes of a kind with their texts, and the number of the others. */
   noteEach(kind: string, text: string): void {
     const count = (this.#noted.get(kind) ?? 0) + 1;
     this.#noted.set(kind, count);
@@ -116,7 +115,7 @@ export class Reporter {
   }
 
   /**
-   * Counts staged rows that have the same key as later ones, which win.
+   * Counts staged rows with the same key as later ones, which win.
    * @param notes describe the first of them
    */
   acceptDuplicates(count: number, notes: readonly string[]): void {
@@ -126,7 +125,7 @@ export class Reporter {
     for (const note of notes.slice(0, room)) this.note(note);
   }
 
-  /** Notes how many duplicates have no note of their own. */
+  /** Adds the number of duplicates without a note. */
   finishDuplicates(): void {
     const more = this.report.duplicates - reportedNotes;
     if (more > 0) this.note(`${more} more duplicates`);
