@@ -1,6 +1,6 @@
 import { isLoopback, isUrl } from "../base/url.ts";
 
-/** Returns what is wrong with the source of a feed, or undefined if it is valid. */
+/** @returns what is wrong with the source of a feed, or undefined if it is valid */
 export function findSourceProblem(text: string): string | undefined {
   if (!isUrl(text)) return undefined;
   if (!URL.canParse(text)) return "expected a folder, https://HOST/PATH/ or s3://BUCKET/PREFIX/";

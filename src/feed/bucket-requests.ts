@@ -5,19 +5,18 @@ import { createFetch } from "../base/outgoing.ts";
 import { changedAtOf, isTemporary, isWhole, Requests } from "./requests.ts";
 import type { BucketSettings, SourceFile } from "./source.ts";
 
-/** Requests that read the objects of one bucket. Each throws ServiceError `unavailable`. */
+/** Reads the objects of one bucket. Each method throws ServiceError `unavailable`. */
 export interface BucketRequests {
-  /** @returns undefined if there is no such object */
   find(key: string): Promise<ObjectFacts | undefined>;
-  /** Requests the content, and passes the response on. */
+  /** Passes the response with the content to `use`. */
   read<T>(key: string, use: (response: Response) => Promise<T>): Promise<T>;
 }
 
 export type ObjectFacts = Omit<SourceFile, "name">;
 
-/** Seconds that a signed URL is valid: long enough for clocks that differ. */
+/** Validity of a signed URL in seconds: long enough for clocks that differ. */
 const expiresIn = 3600;
-/** Of an error, which has its reason at the start. */
+/** An error response has its reason at the start. */
 const maxReasonBytes = 10_000;
 
 function createBucketClient(bucket: string, settings: BucketSettings): S3Client {
@@ -32,8 +31,8 @@ function createBucketClient(bucket: string, settings: BucketSettings): S3Client 
 }
 
 /**
- * Reads with signed URLs, because the runtime's own client follows redirects to any address, and
- * cannot be aborted.
+ * Uses signed URLs, because the runtime's own client follows redirects to any address, and cannot
+ * be aborted.
  * @param base address of the bucket, for messages
  */
 export function createBucketRequests(bucket: string, settings: BucketSettings, signal: AbortSignal): BucketRequests {
@@ -58,9 +57,9 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
         const response = await send("HEAD", key, (response) => response);
         const { status, headers } = response;
         if (status === 404) return undefined;
-        // A response to HEAD has no body that says why, so this requests the first byte.
+        // A response to HEAD has no body with a reason, so this requests the first byte.
         if (status !== 200) return await send("GET", key, reject(key), { Range: "bytes=0-0" });
-        // The time of a large object is when its upload began.
+        // A large object's time is when its upload began.
         return { version: headers.get("etag") ?? "", changedAtMs: changedAtOf(response) };
       }),
     read: (key, use) =>
@@ -70,12 +69,15 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
   };
 }
 
-/** @throws ServiceError `unavailable` with the reason, or another Error if it may be gone soon */
+/**
+ * @throws ServiceError `unavailable` with the reason, or another Error if the problem may be
+ *   temporary
+ */
 async function rejectWithReason(name: string, response: Response): Promise<never> {
   const xml = `${await readStart(response, maxReasonBytes)}`;
   const [code, message] = ["Code", "Message"].map((tag) => xml.match(`<${tag}>([^<]*)</${tag}>`)?.[1]);
   const reason = [code ?? `status ${response.status}`, message].filter(Boolean).join(": ");
-  // The object is there now, unlike at the request before.
+  // The object exists now, unlike at the previous request.
   if (response.ok || isTemporary(response.status)) throw new Error(reason);
   throw new ServiceError("unavailable", `${name}: ${reason}`);
 }

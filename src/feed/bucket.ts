@@ -5,7 +5,7 @@ import { createBucketRequests } from "./bucket-requests.ts";
 import { bodyOf } from "./requests.ts";
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
 
-/** The objects below a prefix of an S3 bucket. @param address `s3://BUCKET/PREFIX` */
+/** @param address `s3://BUCKET/PREFIX` */
 export function bucketSource(address: string, settings: SourceSettings, signal: AbortSignal): FeedSource {
   const { maxFileMegabytes } = settings;
   const [, bucket = "", path = ""] = address.match(/^s3:\/\/([^/]+)\/?(.*)$/i) ?? [];

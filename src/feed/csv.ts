@@ -4,10 +4,10 @@ import { type Delimiter, delimiters } from "./format.ts";
 /** In UTF-16 units. Limits memory if a closing quote is missing or the file is not CSV. */
 export const maxRecordLength = 1024 * 1024;
 
-/** Blank lines in a row; more would be a damaged file, and take minutes. */
+/** More consecutive blank lines mean a damaged file, and would take minutes. */
 const maxBlankLines = 1_000_000;
 
-/** A record, or a problem with the record's text. `line` is where it starts, counted from 1. */
+/** `line` is where the record starts, counted from 1. */
 export type CsvRecord =
   | { readonly line: number; readonly fields: string[]; readonly problem?: undefined }
   | { readonly line: number; readonly problem: string; readonly text: string };
@@ -15,10 +15,13 @@ export type CsvRecord =
 const code = (character: string) => character.charCodeAt(0);
 const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
 
-/** What ends lines in a file. Before an LF, any number of CRs belong to the line end. */
+/** Any number of CRs before an LF belong to the line end. */
 type LineEnd = "\n" | "\r";
 
-/** The other one, outside of quotes, would become part of a value: another program wrote this line. */
+/**
+ * Outside of quotes, the other line end would become part of a value: another program wrote this
+ * line.
+ */
 const strayOf = { "\n": "\r", "\r": "\n" } as const;
 const strayProblems = {
   "\n": "CR inside an unquoted field, and the lines before it end in LF: line ends are mixed",
@@ -33,16 +36,14 @@ const strayProblems = {
  * a million SKUs.
  */
 export class CsvReader {
-  /** For messages. */
   readonly #file: string;
   #delimiter: Delimiter | undefined;
   #lineEnd: LineEnd | undefined;
-  /** The beginning of a record whose end has not arrived. */
+  /** The beginning of an incomplete record. */
   #pending = "";
   #line = 1;
-  /** Since the last record. */
   #blankLines = 0;
-  /** Line ends before the first record, by kind; one kind ends lines in this file. */
+  /** Line ends before the first record, by kind; only one kind ends lines in this file. */
   #leading = { newlines: 0, carriageReturns: 0 };
 
   constructor(file: string, delimiter?: Delimiter) {
@@ -81,7 +82,7 @@ export class CsvReader {
     let nextQuote = text.indexOf('"');
     let nextStray = text.indexOf(stray);
     while (start < text.length) {
-      // The LF of a line end that began with the CR of this file.
+      // The LF of a line end that began with this file's CR.
       while (lineEnd === "\r" && text.charCodeAt(start) === newline) start++;
       let end = text.indexOf(lineEnd, start);
       if (end < 0) {
@@ -228,21 +229,18 @@ function fieldEnd(text: string, start: number, delimiter: number, lineEnd: strin
   return text.length;
 }
 
-/** Index after the CRs at `position`. */
 function endOfReturns(text: string, position: number): number {
   let end = position;
   while (text.charCodeAt(end) === carriageReturn) end++;
   return end;
 }
 
-/** Index of the first of the CRs before `end`. */
 function startOfReturns(text: string, start: number, end: number): number {
   let stop = end;
   while (stop > start && text.charCodeAt(stop - 1) === carriageReturn) stop--;
   return stop;
 }
 
-/** Index of the next quote that is not doubled. */
 function closingQuote(text: string, start: number): number {
   let position = text.indexOf('"', start);
   while (position >= 0 && text.charCodeAt(position + 1) === quote) position = text.indexOf('"', position + 2);
@@ -250,8 +248,8 @@ function closingQuote(text: string, start: number): number {
 }
 
 /**
- * The unquoted text of the first line, its line end, and where the next line begins. The line end is
- * empty if it has not arrived.
+ * The unquoted text of the first line, its line end, and where the next line begins. The line end
+ * is empty if it has not arrived.
  */
 function firstLine(text: string): { unquoted: string; end: string; next: number } {
   let unquoted = "";

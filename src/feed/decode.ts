@@ -8,7 +8,7 @@ const byteOrderMarks: readonly [TextEncoding, readonly number[]][] = [
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** The first bytes of common files that are not text, with a hint. */
+/** The first bytes of common binary files, with a hint. */
 const fileSignatures: readonly [readonly number[], string][] = [
   ...Object.values(compressionSignatures).map((signature): [readonly number[], string] => [
     signature,
@@ -19,9 +19,8 @@ const fileSignatures: readonly [readonly number[], string][] = [
   [[0x25, 0x50, 0x44, 0x46], "a PDF"],
 ];
 
-/** Bytes at the start of a file that are inspected. */
 const headBytes = 4096;
-/** A larger share of control characters at the start means binary data. */
+/** A larger share of control characters at the start indicates binary data. */
 const maxControlShare = 0.05;
 /** Bytes inspected, from the first non-ASCII byte on, to detect the encoding. */
 const sampleBytes = 4096;
@@ -36,30 +35,29 @@ const rarelyFollowing = "[\\u0081\\u008d\\u008f\\u0090‚ƒ„†‡ˆ‰Š‹Œ
 const utf8InWindows1252 = new RegExp(
   `ï»¿|[ÂÃ]${continuing}|â€[^\\s,;]|ðŸ|[ÄÅ]${rarelyFollowing}|(?:[Æ-ß]${continuing}){2}|(?:[à-ï]${continuing}{2}){2}`,
 );
-/** The byte order mark of UTF-8 that was decoded as Windows-1252, which no text means. */
+/** The UTF-8 byte order mark decoded as Windows-1252, which no text contains on purpose. */
 const markInWindows1252 = /ï»¿/;
-/** Part of each match of {@link utf8InWindows1252}, and faster to find. */
+/** Part of each match of {@link utf8InWindows1252}, but faster to find. */
 const beyondAsciiTwice = /[Â-ð][\u0080-\uffff]/;
-/** Characters of the longest match, without the last one. */
+/** Length of the longest match, less one. */
 const overlap = 5;
-/** The same, cut off by the end of the file. */
+/** A match that the end of the file cuts off. */
 const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
 const noBytes = new Uint8Array();
 
-/** Byte order marks, and the character that ends a file under DOS. */
+/** Byte order marks, and the DOS end-of-file character. */
 const marks = "\ufeff\x1a";
 const anyMark = new RegExp(`[${marks}]`);
 const marksAtLineStarts = new RegExp(`(?<=[\\n\\r])[${marks}]+`, "g");
 
 /**
- * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. Files that were joined
- * have marks of a file's start or end at the start of a line or at the end, which are left out. Unless the encoding
- * is given, it is detected: from the byte order mark, from the zero bytes of UTF-16, or from the
- * first non-ASCII bytes, which mean UTF-8 if they mostly are valid UTF-8, or else Windows-1252.
+ * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. In concatenated
+ * files, marks of a file's start or end are removed at the start of a line and at the end. Unless
+ * the encoding is given, it is detected: from the byte order mark, from the zero bytes of UTF-16,
+ * or from the first non-ASCII bytes: UTF-8 if most of them are valid UTF-8, otherwise Windows-1252.
  */
 export class TextDecoding {
-  /** For messages. */
   readonly #file: string;
   readonly #isGiven: boolean;
   #encoding: TextEncoding | undefined;
@@ -69,11 +67,11 @@ export class TextDecoding {
   #pending: Uint8Array = noBytes;
   /** The end of the decoded text, to detect mixed encodings across chunks. */
   #lastText = "";
-  /** Whether a line starts after the text that was returned. */
+  /** Whether the next text starts a line. */
   #isAtLineStart = true;
-  /** Marks after that text, which may be at the end of the file. */
+  /** Marks after that text, which may end the file. */
   #marks = "";
-  /** The first byte that is not UTF-8, if the encoding was guessed to be Windows-1252. */
+  /** The first invalid UTF-8 byte, if Windows-1252 was guessed. */
   #invalid: { readonly byte: number; readonly line: number } | undefined;
 
   constructor(file: string, encoding?: TextEncoding) {
@@ -82,7 +80,7 @@ export class TextDecoding {
     this.#encoding = encoding;
   }
 
-  /** The encoding detected so far; UTF-8 for a file that is all ASCII. */
+  /** UTF-8 for a file that is all ASCII. */
   get encoding(): TextEncoding {
     return this.#encoding ?? "utf-8";
   }
@@ -102,13 +100,12 @@ export class TextDecoding {
   }
 
   /**
-   * Decodes a chunk and the bytes that are still pending. Holds back the first bytes until there
-   * are enough to detect the encoding, and a character that the chunk cuts in two.
-   *
+   * Decodes a chunk and the pending bytes. Holds back the first bytes until there are enough to
+   * detect the encoding, and a character that the chunk splits.
    * @param isLast whether the file ends with this chunk, so that nothing more is held back to
    *   detect the encoding
-   * @throws ServiceError `invalid_input` for binary data, a byte that is not valid in the
-   *   encoding, or mixed encodings
+   * @throws ServiceError `invalid_input` for binary data, a byte that is invalid in the encoding,
+   *   or mixed encodings
    */
   #read(chunk: Uint8Array, isLast: boolean): string {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
@@ -175,7 +172,7 @@ export class TextDecoding {
     const sample = bytes.subarray(start, start + sampleBytes);
     const whole = sample.subarray(0, sample.length - countIncompleteBytes(sample, "utf-8"));
     this.#encoding = isMostlyUtf8(whole) ? "utf-8" : "windows-1252";
-    // UTF-8 keeps its decoder: a new one would drop a byte order mark that is part of the text.
+    // A new decoder would drop a byte order mark that is part of the text.
     if (this.#encoding === "utf-8") return;
     this.#decoder = new TextDecoder(this.#encoding, { fatal: true });
     const end = start + countValidBytes(whole, "utf-8");
@@ -246,7 +243,6 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** Counts the bytes of an incomplete character at the end. */
 function countIncompleteBytes(bytes: Uint8Array, encoding: TextEncoding): number {
   const fromEnd = (distance: number) => bytes[bytes.length - distance] ?? 0;
   if (encoding === "utf-8") {
@@ -295,17 +291,16 @@ function countValidBytes(bytes: Uint8Array, encoding: TextEncoding): number {
   return valid - countIncompleteBytes(bytes.subarray(0, valid), encoding);
 }
 
-/** Bytes of line ends, spaces, quotes, commas, and semicolons. */
 const separators = new Set(Buffer.from('\t\n\r ",;'));
 const minSeparators = 3;
 
 /**
- * Detects UTF-16 without a byte order mark. In text of any script, separators have a zero byte beside
- * them. In text of few letters beyond ASCII, every other byte is zero.
+ * Detects UTF-16 without a byte order mark. In any script, separators have a zero byte next to
+ * them. In mostly ASCII text, every other byte is zero.
  */
 function detectUtf16(head: Uint8Array): TextEncoding | undefined {
   const zeros: [number, number] = [0, 0];
-  // By whether the separator is the second byte of a pair, as in big-endian text.
+  // Counts whether separators are the second byte of a pair, as in big-endian text.
   const balances: [number, number] = [0, 0];
   const paired: [number, number] = [0, 0];
   head.forEach((byte, index) => {
@@ -316,7 +311,8 @@ function detectUtf16(head: Uint8Array): TextEncoding | undefined {
     if (other === 0) {
       paired[second]++;
       balances[second]++;
-      // A smaller byte belongs to a letter of another script: no text in one-byte units has it.
+      // A smaller byte belongs to a letter of another script: text in single-byte units does not
+      // contain it.
     } else if (other >= 0x20) balances[second]--;
   });
   const isLikely = (second: 0 | 1) => paired[second] >= minSeparators && balances[second] >= 0;

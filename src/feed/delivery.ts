@@ -7,7 +7,7 @@ import { folderSource } from "./folder.ts";
 import type { FeedSource, KnownVersion, SourceFile, SourceSettings } from "./source.ts";
 import { webSource } from "./web.ts";
 
-/** A feed to collect. `Key` is the caller's name for each of its files. */
+/** `Key` is the caller's name for each file. */
 export interface FeedRequest<Key extends string> {
   /** A folder, `https://HOST/PATH/`, or `s3://BUCKET/PREFIX/`. */
   readonly source: string;
@@ -19,17 +19,17 @@ export interface FeedRequest<Key extends string> {
   readonly settleSeconds: number;
 }
 
-/** A complete file of a feed, on this machine. */
+/** A complete file of a feed on this machine. */
 export interface DeliveredFile extends KnownVersion {
   readonly path: string;
-  /** Its size on disk, which is the compressed size of a compressed file. */
+  /** Size on disk: compressed, if the file is. */
   readonly bytes: number;
   readonly sha256: string;
 }
 
 export type DeliveredFiles<Key extends string> = Readonly<Record<Key, DeliveredFile>>;
 
-/** Identifies the files of an earlier delivery. */
+/** The files of an earlier delivery. */
 export type KnownFiles<Key extends string> = Readonly<Record<Key, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
 
 type Result<Key extends string> =
@@ -37,14 +37,14 @@ type Result<Key extends string> =
   | { readonly status: "unchanged" }
   | { readonly status: "incomplete"; readonly reason: string };
 
-/** The outcome of a collection; disposing it removes downloaded files. */
+/** Disposal removes downloaded files. */
 export type FeedDelivery<Key extends string> = AsyncDisposable & Result<Key>;
 
 /**
  * Collects a feed if it is complete and differs from an earlier one.
  * @param known the earlier one; undefined to collect the feed in any case
  * @throws ServiceError `invalid_input` if a file is missing or too large, `conflict` if one changed
- * while it was read, `unavailable` if the source does not respond.
+ *   while it was read, `unavailable` if the source does not respond.
  */
 export async function collectFeed<Key extends string>(
   request: FeedRequest<Key>,
@@ -58,7 +58,7 @@ export async function collectFeed<Key extends string>(
     folder ??= createTemporaryFolder("feed");
     return folder;
   };
-  // If creating the folder failed, there is nothing to remove.
+  // If creating the folder failed, nothing needs to be removed.
   const dispose = async () => (await folder?.catch(() => undefined))?.remove();
   try {
     const result = await collect(source, request, known, openFolder, signal);
@@ -70,7 +70,7 @@ export async function collectFeed<Key extends string>(
 }
 
 /**
- * Looks for the files of a feed without reading them.
+ * Checks that the files of a feed exist, without reading them.
  * @throws ServiceError as {@link collectFeed}
  */
 export async function checkFeed<Key extends string>(
@@ -125,7 +125,7 @@ async function collectOnce<Key extends string>(
   const keys = keysOf(request);
   const first = await findFeed(source, request, known);
   const isKnown = keys.every((key) => isSame(first.files[key], known?.[key]));
-  // Measured by this machine's clock: that of the source may differ. Files that were imported had settled.
+  // Uses this machine's clock, because the source's may differ. Imported files had settled.
   const waitMs = isKnown || request.marker !== undefined ? 0 : request.settleSeconds * 1000;
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
   const { files, marker } = waitMs > 0 ? await findFeed(source, request, first.files) : first;
@@ -143,7 +143,7 @@ async function collectOnce<Key extends string>(
     if (path === undefined) return { status: "changed", name, hadSettled: true };
     delivered[key] = { path, name, version, ...(await checksum(path)) };
   }
-  // They belong together only if none was replaced before the last byte was read.
+  // The files belong together only if none was replaced before the last byte was read.
   const after = await findFeed(source, request, files);
   const replaced = keys.find((key) => !isSame(after.files[key], files[key]));
   if (replaced !== undefined) return { status: "changed", name: files[replaced].name, hadSettled: true };
@@ -158,7 +158,6 @@ const keysOf = <Key extends string>({ fileNames }: FeedRequest<Key>) => Object.k
 
 interface FoundFeed<Key extends string> {
   readonly files: Readonly<Record<Key, SourceFile>>;
-  /** Undefined if it does not exist. */
   readonly marker: SourceFile | undefined;
 }
 
@@ -173,7 +172,7 @@ async function findFeed<Key extends string>(
   return { files, marker };
 }
 
-/** @throws ServiceError `invalid_input` if no file has an accepted name, or several have. */
+/** @throws ServiceError `invalid_input` unless exactly one file has an accepted name. */
 async function getFile(source: FeedSource, names: readonly string[], known?: KnownVersion): Promise<SourceFile> {
   const files: SourceFile[] = [];
   if (source.stopsAtFirstMatch) {

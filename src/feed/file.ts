@@ -9,12 +9,11 @@ import { compressionExtensions, compressionSignatures, type FileCompression, typ
 
 const extensions = Object.values(compressionExtensions);
 
-/** The names a data file may have: CSV or NDJSON, optionally compressed. */
+/** Accepted names of a data file: CSV or NDJSON, optionally compressed. */
 export function dataFileNames(name: string): string[] {
   return ["csv", "ndjson"].flatMap((format) => ["", ...extensions].map((end) => `${name}.${format}${end}`));
 }
 
-/** Whether a file holds NDJSON rather than CSV, by its name. */
 export function isNdjson(name: string): boolean {
   const compression = compressionOf(name);
   const plainName = compression === undefined ? name : name.slice(0, -compressionExtensions[compression].length);
@@ -26,7 +25,7 @@ function compressionOf(name: string): FileCompression | undefined {
   return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
 }
 
-/** By its name, or else by its first bytes. */
+/** By its name, otherwise by its first bytes. */
 async function findCompression(path: string, name: string): Promise<FileCompression | undefined> {
   const compressions = Object.keys(compressionSignatures) as FileCompression[];
   const start = await Bun.file(path).slice(0, 4).bytes();
@@ -36,7 +35,9 @@ async function findCompression(path: string, name: string): Promise<FileCompress
   );
 }
 
-/** Differs after any change: a sender can set a file's time of modification, but not its other time. */
+/**
+ * Changes with every write: a sender can set a file's modification time, but not its change time.
+ */
 export const versionOfFile = ({ size, mtimeMs, ctimeMs, ino }: Stats) => `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
 
 /**
@@ -57,16 +58,15 @@ export function throwChanged(name: string): never {
 }
 
 export interface ReadBytesOptions {
-  /** The name for messages; by default the path. */
   readonly name?: string;
-  /** Receives the bytes as stored. */
+  /** Receives the bytes as stored, before decompression. */
   readonly onRead?: (bytes: Uint8Array) => void;
   /** Maximum size when decompressed; 0 for no limit. */
   readonly maxMegabytes?: number;
 }
 
 /**
- * Reads a file's bytes, decompressed if its name or its first bytes say so.
+ * Decompresses by file name or first bytes.
  * @throws ServiceError `invalid_input` if it is too large, or cannot be decompressed.
  */
 export async function* readBytes(
@@ -114,9 +114,7 @@ async function* decompress(
 
 type Decompression = ReadableWritablePair<Uint8Array, Uint8Array>;
 
-/**
- * Decompresses gzip. Zero bytes after the end are padding, as for gzip(1); other bytes are an error.
- */
+/** Zero bytes after the end are padding, as for gzip(1); other bytes are an error. */
 async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let length = 0;
   /** Offset after the last byte that is not zero. */
@@ -130,15 +128,15 @@ async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
     }
   };
   const decompress = createGunzip({ chunkSize: 65_536 });
-  // Errors are thrown by the loop over its output.
+  // The loop over its output throws the errors.
   pipeline(Readable.from(watched()), decompress, () => {});
   yield* decompress;
-  // It stops at the padding, and ignores what follows.
+  // Decompression stops at the padding, and ignores what follows.
   if (end > decompress.bytesWritten) throw new Error("unexpected data after the end");
 }
 
 /**
- * Reads a file's text in chunks, without its byte order mark.
+ * Returns text without its byte order mark.
  * @throws ServiceError `invalid_input` if it is too large, or not text in this encoding.
  */
 export async function* readText(path: string, encoding: TextEncoding, maxMegabytes: number): AsyncGenerator<string> {
@@ -148,7 +146,7 @@ export async function* readText(path: string, encoding: TextEncoding, maxMegabyt
 }
 
 /**
- * The number of bytes and their checksum; of a file, as stored.
+ * The number of stored bytes and their checksum.
  * @param onBytes receives the number of bytes so far
  */
 export async function checksum(

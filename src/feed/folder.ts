@@ -5,11 +5,10 @@ import { limitSize } from "../base/size.ts";
 import { versionOfFile } from "./file.ts";
 import type { FeedSource, SourceSettings } from "./source.ts";
 
-/** A folder on this machine. */
 export function folderSource(folder: string, { maxFileMegabytes }: SourceSettings): FeedSource {
   return {
     name: folder,
-    // A file can change while its size and time stay the same.
+    // A file can change without a change of its size and time.
     hasReliableVersions: false,
     stopsAtFirstMatch: false,
     findFile: async (fileName) => {
@@ -20,8 +19,8 @@ export function folderSource(folder: string, { maxFileMegabytes }: SourceSetting
       });
       if (stats === undefined) return undefined;
       if (!stats.isFile()) throw new ServiceError("invalid_input", `${name}: not a file`);
-      // A copy can keep the sender's times, which say nothing about the delivery, and a link may be newer
-      // than its file.
+      // A copy can keep the sender's time, which says nothing about the delivery, and a link may be
+      // newer than its file.
       const changedAtMs = Math.max(stats.ctimeMs, (await lstat(name)).ctimeMs);
       return { name, version: versionOfFile(stats), changedAtMs };
     },

@@ -1,21 +1,20 @@
 import { ServiceError } from "../base/errors.ts";
 import { maxRecordLength } from "./csv.ts";
 
-/** Limits that keep the memory for one document bounded, and what a file may contain. */
+/** Keeps the memory for one document bounded, and restricts what a file may contain. */
 export interface JsonLimits {
-  /** A document in messages. */
+  /** What messages call a document. */
   readonly noun: string;
   /** In UTF-16 units. */
   readonly maxLength: number;
-  /** Objects and arrays within each other. */
   readonly maxDepth: number;
-  /** Fields of all objects of a document. */
+  /** Fields of all objects in a document. */
   readonly maxKeys: number;
   /** Whether another list may follow a top-level list. */
   readonly allowsSeveralLists: boolean;
 }
 
-/** For documents of any shape. Fits any page of an export. */
+/** For documents of any shape; large enough for any page of an export. */
 const documentLimits: JsonLimits = {
   noun: "document",
   maxLength: 64 * 1024 * 1024,
@@ -24,7 +23,7 @@ const documentLimits: JsonLimits = {
   allowsSeveralLists: true,
 };
 
-/** For the rows of a feed, which are flat objects of a few fields. */
+/** For the rows of a feed, which are flat objects with few fields. */
 export const rowLimits: JsonLimits = {
   noun: "row",
   maxLength: maxRecordLength,
@@ -33,7 +32,7 @@ export const rowLimits: JsonLimits = {
   allowsSeveralLists: false,
 };
 
-/** Line breaks, spaces, and commas in a row; more would be a damaged file, and take minutes. */
+/** More consecutive line breaks, spaces, and commas mean a damaged file, and would take minutes. */
 const maxSeparators = 1_000_000;
 
 /** The text of one JSON value within a longer text. */
@@ -41,7 +40,7 @@ export interface JsonDocument {
   readonly text: string;
   /** The line where it starts, counted from 1. */
   readonly line: number;
-  /** How many fields its text has at its top level, duplicates included. */
+  /** Top-level fields, including duplicates. */
   readonly fields: number;
 }
 
@@ -54,15 +53,13 @@ const isSpace = (character: number) => character <= 0x20;
 /**
  * Splits JSON text into documents, in chunks, and keeps at most one in memory. The documents are
  * the values of NDJSON or of concatenated JSON, the elements of a top-level array, or, with `depth`
- * 1, the names and values of one object, in turn. It only finds their ends; it does not validate
+ * 1, the names and values of one object, in turn. It only finds their ends, without validating
  * them.
  */
 export class JsonSplitter {
-  /** For messages. */
   readonly #file: string;
   readonly #limits: JsonLimits;
   readonly #isObject: boolean;
-  /** Number of containers around a document. */
   #documentDepth: number;
   #depth = 0;
   #inString = false;
@@ -73,17 +70,16 @@ export class JsonSplitter {
   #startLine = 0;
   #inDocument = false;
   #isEmpty = true;
-  /** Of the current document, at all levels and at the top level. */
+  /** Keys of the current document, at all levels and at the top level. */
   #keys = 0;
   #fields = 0;
   /** Separators since the last other character. */
   #separators = 0;
-  /** Whether the top-level list is closed. */
   #isListClosed = false;
-  /** The brackets that close the containers around the documents. */
+  /** Closing brackets of the containers around the documents. */
   #closers: number[] = [];
 
-  /** Whether the text is only white space; an empty array is not empty. */
+  /** Whether the text has only white space; an empty array does not count as empty. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
@@ -167,7 +163,7 @@ export class JsonSplitter {
     if (++this.#keys > maxKeys) throw this.#refuseDocument(`with more than ${maxKeys} fields`);
   }
 
-  /** Checks the first character of what follows a top-level list. */
+  /** Checks the first character after a top-level list. */
   #checkAfterList(character: number): void {
     if (character !== openBracket || !this.#limits.allowsSeveralLists) {
       throw this.#refuse(this.#line, "text after the end of the JSON list");

@@ -6,16 +6,15 @@ import { backoff } from "../base/time.ts";
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */
 const firstPauseMs = 500;
-/** A response that brings no data for this long is aborted. */
+/** A response is aborted if no data arrives for this long. */
 const defaultStallMs = 30_000;
 
-/** Whether the same request may succeed soon. */
 export const isTemporary = (status: number) => status >= 500 || status === 429;
 
-/** Whether a response is a whole file, which may be empty. Others come before it is ready, or with a part. */
+/** Whether a response has a whole file, which may be empty, rather than a part, or no file yet. */
 export const isWhole = (status: number) => status === 200 || status === 204;
 
-/** Requests to the source of a feed. They end when the signal aborts, with its reason. */
+/** When the signal aborts, requests fail with its reason. */
 export class Requests {
   readonly #fetch: Fetch;
   readonly #signal: AbortSignal;
@@ -28,7 +27,7 @@ export class Requests {
   }
 
   /**
-   * Sends a request, and passes the response on. Its body is as stored, not decompressed.
+   * Passes the response to `use`, with its body as stored, not decompressed.
    * @throws Error when no data arrives for too long; any error of `use`
    */
   async send<T>(url: string, init: Parameters<Fetch>[1], use: (response: Response) => T | Promise<T>): Promise<T> {
@@ -49,8 +48,8 @@ export class Requests {
   }
 
   /**
-   * Repeats an attempt that fails with any error but a ServiceError.
-   * @param name of what it reads, for messages
+   * Repeats an attempt after any error but a ServiceError.
+   * @param name what it reads, for messages
    * @throws ServiceError `unavailable` with the last reason
    */
   async retry<T>(name: string, attempt: () => Promise<T>): Promise<T> {
@@ -72,10 +71,10 @@ function reasonOf(cause: unknown): string {
   return message.includes(code) ? message : `${code}: ${message}`;
 }
 
-/** The body of a response; an empty one if it has none, as with status 204. */
+/** Empty if the response has no body, as with status 204. */
 export const bodyOf = ({ body }: Response): ReadableStream<Uint8Array> => body ?? new Blob().stream();
 
-/** The response; each chunk of its body restarts the timer. */
+/** Each chunk of the body restarts the timer. */
 function withTimer(response: Response, timer: NodeJS.Timeout): Response {
   const body = response.body?.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -88,7 +87,7 @@ function withTimer(response: Response, timer: NodeJS.Timeout): Response {
   return new Response(body ?? null, response);
 }
 
-/** When the file of a response changed, by the source's clock, in milliseconds. */
+/** When a response's file changed, by the source's clock, in milliseconds. */
 export function changedAtOf({ headers }: Response): number | undefined {
   const at = Date.parse(headers.get("Last-Modified") ?? "");
   return Number.isNaN(at) ? undefined : at;

@@ -8,8 +8,9 @@ import { bodyOf, changedAtOf, isTemporary, isWhole, Requests } from "./requests.
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
 
 /**
- * The files below an `https://` address. Looks ask for headers: unchanged files are not sent again. A 304
- * would not do, because it doesn't say how long the file is, and some servers send it for an older file.
+ * Files below an `https://` address. Look-ups request headers only, so unchanged files are not
+ * downloaded. A 304 would not work, because it lacks the file's length, and some servers send it
+ * for an older file.
  */
 export function webSource(
   address: string,
@@ -19,7 +20,7 @@ export function webSource(
   const base = address.endsWith("/") ? address : `${address}/`;
   const requests = new Requests(createFetch({ allowedLinkLocal }), signal);
   const headers = {
-    // The file as stored: compressed files are decompressed when they are read.
+    // Requests the file as stored: compressed files are decompressed when they are read.
     "Accept-Encoding": "identity",
     "User-Agent": "product-data-service",
     ...(feedAuthorization !== "" && { Authorization: feedAuthorization }),
@@ -27,7 +28,7 @@ export function webSource(
   const send = <T>(method: "GET" | "HEAD", url: string, use: (response: Response) => T | Promise<T>) =>
     requests.retry(url, () => requests.send(url, { method, headers }, use));
 
-  /** The validators that came with a content, by its file and version. */
+  /** Validators that arrived with each content, by file and version. */
   const validators = new Map<string, Set<string>>();
   const remember = (name: string, version: string, response: Response) => {
     const known = validators.get(`${name} ${version}`) ?? new Set();
@@ -47,7 +48,7 @@ export function webSource(
       return { ...describe(name, response, toVersion(sha256)), bytes, tags: tagsOf(response) };
     });
   const find = async (name: string, version: string) => {
-    // The server's validators were not reliable, but they may be by the next content.
+    // The server's validators were unreliable, but may be reliable for the next content.
     const known = isHash(version) ? await findByContent(name) : undefined;
     if (known?.version === version) return known;
     const head = await send("HEAD", name, (response) => response);
@@ -75,7 +76,7 @@ export function webSource(
     ...source,
     findFile: (fileName, known) => {
       const name = addressOf(fileName);
-      // At another address, it is another file.
+      // A different address means a different file.
       return find(name, known?.name === name ? known.version : "");
     },
     byContent: {
@@ -101,14 +102,16 @@ export function webSource(
 
 const isMissing = ({ status }: Response) => status === 404 || status === 410;
 
-/** @throws Error if the response is not a whole file; a ServiceError if another request won't help */
+/** @throws Error if the response is not a whole file; a ServiceError if retrying won't help */
 function requireWhole(name: string, { status, statusText }: Response): void {
   if (isWhole(status)) return;
   if (isTemporary(status)) throw new Error(`${status} ${statusText}`);
   throw new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
 }
 
-/** @throws ServiceError if less of a file came than a look promised: something cuts the responses */
+/**
+ * @throws ServiceError if less arrived than the look-up promised: something truncates the responses
+ */
 function requireAll(name: string, bytes: number, { headers }: Response): void {
   const promised = Number(headers.get("Content-Length"));
   if (promised <= bytes) return;
@@ -129,17 +132,16 @@ async function download(
   return path;
 }
 
-/** The headers that a server sends to tell contents apart. */
+/** Headers that a server sends to identify content. */
 const tagsOf = ({ headers }: Response) => `${headers.get("ETag") ?? ""} ${headers.get("Last-Modified") ?? ""}`.trim();
 
-/** The headers that differ when the content differs. */
+/** Headers that change with the content. */
 const validatorsOf = (response: Response) =>
   `${tagsOf(response)} ${response.headers.get("Content-Length") ?? ""}`.trim();
 
-/** Whether the headers identify the content. */
 const isEnough = ({ status, headers }: Response) =>
   status === 200 && (headers.has("ETag") || headers.has("Last-Modified"));
 
-/** The version of a file that its content identifies. */
+/** Versions a file by its content. */
 const toVersion = (sha256: string) => `sha256 ${sha256}`;
 const isHash = (version: string) => version.startsWith(toVersion(""));
