@@ -1,23 +1,22 @@
 import type { BlockList } from "node:net";
 import { ipVersionOf, isListed, toBlockList } from "../base/networks.ts";
 
-/** Where a request comes from. */
 export interface RequestOrigin {
   readonly request: Request;
   readonly server: { requestIP(request: Request): { readonly address: string } | null };
 }
 
 export interface ClientNetworkSettings {
-  /** Addresses and networks of proxies. Only their `X-Forwarded-For` counts. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Clients whose addresses begin with the same bits share a network. */
+  /** Clients whose addresses share this many leading bits share a network. */
   readonly clientPrefixIpv4: number;
   readonly clientPrefixIpv6: number;
 }
 
 /**
- * Tells clients apart by their network: limits and queues are fair to networks, because a client
- * can have as many addresses of its network as it likes.
+ * Identifies clients by network: limits and queues are fair to networks, because a client can use
+ * any number of addresses in its network.
  */
 export class ClientNetworks {
   readonly #settings: ClientNetworkSettings;
@@ -32,7 +31,6 @@ export class ClientNetworks {
     return toNetwork(this.addressOf(origin), this.#settings);
   }
 
-  /** The client's own address. */
   addressOf({ request, server }: RequestOrigin): string {
     const peer = server.requestIP(request)?.address ?? "";
     return clientAddress(peer, request.headers.get("x-forwarded-for"), this.#trustedProxies());
@@ -45,8 +43,8 @@ export class ClientNetworks {
 }
 
 /**
- * The client's address: the peer's, or behind trusted proxies the last address in `X-Forwarded-For`
- * that is not a trusted proxy's.
+ * The client's address: the peer's or, behind trusted proxies, the last address in
+ * `X-Forwarded-For` that is not a trusted proxy's.
  * @param peer remote address of the connection
  * @param forwarded the `X-Forwarded-For` header
  */
@@ -71,7 +69,7 @@ const normalize = (address: string) =>
 
 type Prefixes = Pick<ClientNetworkSettings, "clientPrefixIpv4" | "clientPrefixIpv6">;
 
-/** @param address a valid address, or any text, which is its own network */
+/** @param address any text; one that is not an address is its own network */
 export function toNetwork(address: string, { clientPrefixIpv4, clientPrefixIpv6 }: Prefixes): string {
   if (address.includes(":")) {
     const groups = parseGroups(address);
@@ -84,14 +82,14 @@ export function toNetwork(address: string, { clientPrefixIpv4, clientPrefixIpv6 
   return `${mask(address.split(".").map(Number), 8, clientPrefixIpv4).join(".")}/${clientPrefixIpv4}`;
 }
 
-/** Keeps the first bits of an address, which is a list of numbers of `width` bits. */
+/** Keeps the first bits of an address, given as numbers of `width` bits. */
 const mask = (numbers: readonly number[], width: number, bits: number) =>
   numbers.map((value, index) => {
     const kept = Math.min(width, Math.max(0, bits - index * width));
     return value & ~((1 << (width - kept)) - 1);
   });
 
-/** The eight groups of an IPv6 address. Its last two may be written as an IPv4 address. */
+/** The eight groups of an IPv6 address, whose last two may be in IPv4 notation. */
 function parseGroups(address: string): number[] {
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
   const parse = (text: string) =>

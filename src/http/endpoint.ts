@@ -32,51 +32,47 @@ export type Handler = (
   origin: RequestOrigin,
 ) => PreparedResponse | undefined | Promise<PreparedResponse | undefined>;
 
-/** Creates the response to a failed request. */
 export type FailureResponse = (failure: Failure, requestId: string, request: BunRequest<string>) => ResponseParts;
 
 export interface Route {
   readonly get?: Handler;
   readonly post?: Handler;
-  /** By default failures are problem documents. */
+  /** By default, failures are problem documents. */
   readonly toFailure?: FailureResponse;
-  /** Whether the route is exempt from the rate limit: probes, and deliveries of the platform. */
+  /** Exempts a route from the rate limit: probes, and the platform's deliveries. */
   readonly isUnlimited?: boolean;
 }
 
-/** Routes by template, such as `/api/v1/products/:id`. */
 export type Routes = Readonly<Record<string, Route>>;
 
-/** Shared by all endpoints of a listener. */
 export interface ListenerContext {
   readonly failureLog: FailureLog;
   readonly requests: RequestCounter;
   readonly compressionLoad: CompressionLoad;
   /** While draining, every response closes its connection. */
   readonly lifecycle: { readonly isDraining: boolean };
-  /** Undefined on the admin listener. */
   readonly rateLimiter: RateLimiter | undefined;
   readonly networks: ClientNetworks;
-  /** Whether responses have the fields `Server-Timing` and `Cache-Status`. */
+  /** Whether responses have the headers `Server-Timing` and `Cache-Status`. */
   readonly sendsTiming: boolean;
-  /** Whether responses are hidden from pages of other sites and from shared caches. */
+  /** Whether to hide responses from pages of other sites and from shared caches. */
   readonly isPrivate: boolean;
-  /** Caching fields of responses with status 400 and 404. */
+  /** Caching headers of responses with status 400 and 404. */
   readonly notFoundCaching: HeaderFields;
-  /** Undefined without a CDN. */
   readonly cdnGuard: CdnGuard | undefined;
 }
 
-/** Keeps responses out of the CDN that may be older than a purge. */
+/** Keeps responses that may be older than a purge out of the CDN. */
 export interface CdnGuard {
-  /** The field that tells only the CDN how long to keep a response, and its value for not at all. */
+  /**
+   * The header that tells only the CDN how long to keep a response, and its value for not at all.
+   */
   readonly field: string;
   readonly noStore: string;
-  /** As of when all changes have been applied to the cache, by `performance.now()`. */
+  /** All earlier changes have been applied to the cache; by `performance.now()`. */
   readonly verifiedAtMs: () => number;
 }
 
-/** A request and what is determined once per request. */
 interface RequestState extends RequestOrigin {
   readonly request: BunRequest<string>;
   readonly method: string;
@@ -85,15 +81,15 @@ interface RequestState extends RequestOrigin {
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
   isOutdated: boolean;
-  /** As of the start of the request; for a CDN. */
+  /** Its value when the request started, for a CDN. */
   readonly verifiedAtMs: number;
-  /** As of the response. */
+  /** When the response's data was last known to be current. */
   asOfMs: number | undefined;
 }
 
 /**
- * Serves one route by its handlers, and `OPTIONS` for CORS where there is something to read. A
- * cached response needs no promise.
+ * Serves one route, and answers `OPTIONS` for CORS on readable routes. A cached response needs no
+ * promise.
  */
 export class Endpoint {
   readonly #context: ListenerContext;
@@ -102,7 +98,7 @@ export class Endpoint {
   readonly #rateLimiter: RateLimiter | undefined;
   readonly #allowedMethods: string;
 
-  /** @param template such as `/api/v1/products/:id`; the metrics' label */
+  /** @param template such as `/api/v1/products/:id`; labels the metrics */
   constructor(context: ListenerContext, template: string, route: Route) {
     this.#context = context;
     this.#route = route;
@@ -133,7 +129,7 @@ export class Endpoint {
     };
     let response: ReturnType<Handler>;
     try {
-      // A preflight asks on behalf of the request that follows, which counts.
+      // A preflight does not count, because the request that follows it does.
       if (this.#rateLimiter !== undefined && this.#rateLimiter.perMinute > 0 && method !== "OPTIONS")
         applyRateLimit(this.#rateLimiter, this.#context.networks.of(state), state);
       requireValidHost(request);
@@ -170,11 +166,10 @@ export class Endpoint {
     const parts = toParts(failure, requestId, request);
     const allow = failure.code === "method_not_allowed" && { Allow: this.#allowedMethods };
     const headers = { ...caching, ...failure.headers, ...allow, ...parts.headers };
-    // Without a CDN, nobody keeps it for long.
+    // Without a CDN, nothing keeps it for long.
     return prepareResponse({ ...parts, headers, asOfMs: isCacheable && cdnGuard ? verifiedAtMs : undefined });
   }
 
-  /** Sends the representation that the request accepts. */
   #respond(prepared: PreparedResponse, state: RequestState): Response | Promise<Response> {
     const { body } = prepared;
     const { headers } = state.request;
@@ -201,7 +196,6 @@ export class Endpoint {
     );
   }
 
-  /** Counts the response and sets the headers that depend on the request. */
   #finish(response: Response, status: number, state: RequestState): Response {
     const { method, startedMs, rateLimitHeaders, cacheStatus, asOfMs } = state;
     const { lifecycle, sendsTiming, isPrivate, cdnGuard } = this.#context;
@@ -216,7 +210,7 @@ export class Endpoint {
       if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
     }
     if (isPrivate) makePrivate(response);
-    // After CONNECT, the runtime reads no other request from the connection.
+    // After CONNECT, the runtime reads no more requests from the connection.
     if (lifecycle.isDraining || method === "CONNECT") response.headers.set("Connection", "close");
     if (sendsTiming) {
       response.headers.set("Server-Timing", `total;dur=${(seconds * 1000).toFixed(2)}`);
@@ -230,8 +224,8 @@ export class Endpoint {
 }
 
 /**
- * Never the client's own: a shared cache may keep the response. 74 random bits are unique in any
- * log, and short enough to quote.
+ * Never the client's own, because a shared cache may keep the response. 74 random bits are unique
+ * in any log, and short enough to quote.
  */
 const createRequestId = () => crypto.randomUUID().slice(0, 23);
 
@@ -246,7 +240,7 @@ const preconditionFailed = () =>
     "If-Match can only be *, because all entity tags are weak. Use If-None-Match.",
   );
 
-/** Their responses do not depend on the route, and are not about its URL: a cache must not keep them. */
+/** These failures do not depend on the route or its URL, so a cache must not keep them. */
 const areGeneral = new Set<Failure["code"]>([
   "invalid_host",
   "method_not_allowed",
@@ -261,10 +255,10 @@ function toResponse(
   headers: Headers,
   { requestId, method }: RequestState,
 ): Response {
-  // `headers` is shared, but the response copies it, and the next response overwrites this value.
+  // The response copies the shared `headers`, and the next response overwrites this value.
   headers.set("X-Request-Id", requestId);
   const response = new Response(body, { status, headers });
-  // The server sets `Date` on every response except those to `HEAD`.
+  // The server sets `Date` on all responses except those to `HEAD`.
   if (method === "HEAD") response.headers.set("Date", new Date().toUTCString());
   return response;
 }

@@ -5,7 +5,6 @@ import type { ResponseParts } from "../cache/response.ts";
 import type { problemSchema } from "../contract/problem.ts";
 import { isDatabaseError } from "../database/index.ts";
 
-/** HTTP status by error code. */
 const statuses: Record<ErrorCode | "internal", number> = {
   bad_request: 400,
   invalid_host: 400,
@@ -42,7 +41,7 @@ const titles: Record<number, string> = {
 };
 
 /**
- * Default `Retry-After`, in seconds: random, so that clients that were rejected together do not
+ * Default `Retry-After`, in seconds. Random, so that clients that were rejected together do not
  * return together.
  */
 const retryAfterS = { min: 2, max: 6 };
@@ -50,7 +49,6 @@ const retryAfterS = { min: 2, max: 6 };
 const chooseRetryAfter = (random: number) =>
   retryAfterS.min + Math.floor(random * (retryAfterS.max - retryAfterS.min + 1));
 
-/** A failed request, without internal details. */
 export interface Failure {
   readonly code: ErrorCode | "internal";
   readonly status: number;
@@ -60,7 +58,7 @@ export interface Failure {
 
 /**
  * The public view of an error. Only the message of a {@link ServiceError} is shown.
- * @param random from 0 to 1, without 1
+ * @param random from 0 (inclusive) to 1 (exclusive)
  */
 export function toFailure(error: unknown, random = Math.random()): Failure {
   const { code, detail } = describe(error);

@@ -10,7 +10,6 @@ const maxPathLength = 500;
 /** `version-traceid-parentid-flags` as in W3C Trace Context. */
 const traceParent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:$|(?<!^00.*)-)/;
 
-/** Logs failed requests, up to a number of lines per second. */
 export class FailureLog {
   readonly #log: Log;
   #lines = 0;
@@ -47,7 +46,7 @@ export class FailureLog {
   }
 }
 
-/** The client's trace context, which correlates its log lines with these. */
+/** The client's trace context, which correlates its log lines with ours. */
 function traceOf(request: Request): { traceId?: string; parentId?: string } {
   const [, traceId, parentId] = request.headers.get("traceparent")?.match(traceParent) ?? [];
   return traceId === undefined || parentId === undefined ? {} : { traceId, parentId };

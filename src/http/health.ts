@@ -2,32 +2,30 @@ import { prepareResponse } from "../cache/response.ts";
 import type { JobStatus } from "../jobs/run.ts";
 import { type Handler, noStore } from "./endpoint.ts";
 
-/** `GET /livez`: the process responds. Checks nothing else. */
+/** `GET /livez`: the process responds, without any checks. */
 export const getLiveness: Handler = () => alive;
 
 const alive = prepareResponse({ type: "application/json", body: '{"status":"ok"}', headers: noStore });
 
-/** What was read from the store, or why it is not known. */
 export type StoreReading<T> =
   | { readonly value: T; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: string };
 
 type JobReading = StoreReading<readonly JobStatus[]>;
 type ClockReading = StoreReading<string | undefined>;
-/** The readings of one probe. */
 export type HealthReadings = readonly [jobs: JobReading, clock: ClockReading];
 
 /**
  * A readiness condition.
- * @param jobs their status as of this probe
- * @param clock what is wrong with it
+ * @param jobs their status at the time of this probe
+ * @param clock a problem with the clock
  * @returns the problem, or undefined if there is none
  */
 export type Check = (...readings: HealthReadings) => string | undefined;
 type Checks = Readonly<Record<string, Check>>;
 
 /**
- * `GET /readyz`: whether a load balancer should send requests here, and the result of each check.
+ * `GET /readyz`: whether a load balancer should send requests here, with the result of each check.
  * @param required a problem takes the process out of rotation
  * @param advisory a problem is only a warning, because other replicas share it
  */
@@ -40,7 +38,7 @@ export function getReadiness(required: Checks, advisory: Checks, readHealth: () 
     const isDegraded = warnings.some(([, warning]) => warning !== undefined);
     const checks: Record<string, string> = {};
     for (const [name, problem] of [...problems, ...warnings]) {
-      // A check of both kinds shows the problem of the first one that has any.
+      // A check of both kinds shows its first problem.
       if (checks[name] === undefined || checks[name] === "ok") checks[name] = problem ?? "ok";
     }
     const status = !isReady ? "not ready" : isDegraded ? "degraded" : "ready";
@@ -50,7 +48,7 @@ export function getReadiness(required: Checks, advisory: Checks, readHealth: () 
 }
 
 /**
- * Names the jobs whose last success is too long ago. A status that is not known counts as fresh.
+ * Names the jobs whose last success is too old. An unknown status counts as fresh.
  * @param countsNew whether a job that has never succeeded counts
  */
 export function describeStale({ value = [] }: JobReading, countsNew: boolean): string | undefined {

@@ -1,6 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 
-/** A host name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
+/** A host name, an IPv4 address, or a bracketed IPv6 address, with an optional port. */
 const hostHeader = /^([\da-z._-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
@@ -13,9 +13,9 @@ export function requireValidHost({ headers }: Request): void {
 }
 
 /**
- * The request's host, in lower case and without the port. Reads the header instead of the request's
- * URL: Bun decodes `%6cocalhost`, takes the first of several headers, and returns a bare path when
- * it cannot parse the host.
+ * Lower case, without the port. Reads the header instead of the request's URL: Bun decodes
+ * `%6cocalhost`, takes the first of several headers, and returns a bare path when it cannot parse
+ * the host.
  * @throws ServiceError `invalid_host` unless the header names exactly one host
  */
 export function hostOf({ headers }: Request): string {

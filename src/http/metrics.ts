@@ -9,7 +9,10 @@ import { durationBounds, type RequestCounter } from "./request-counter.ts";
 /** Loaded on demand: it would take a third of the startup time. */
 const loadLibrary = () => import("prom-client");
 
-/** `GET /metrics` in Prometheus' text format. @param measure returns the metrics of the subjects */
+/**
+ * `GET /metrics` in the Prometheus text format.
+ * @param measure returns the metrics of the subjects
+ */
 export function getMetrics(measure: () => Promise<readonly Metric[]>, requests: RequestCounter): Handler {
   return async () => {
     const [{ Counter, Gauge, Registry }, metrics] = await Promise.all([loadLibrary(), measure()]);
@@ -40,7 +43,6 @@ function measureProcess(): Metric[] {
   ];
 }
 
-/** Metrics of the concurrency limits. */
 export function measureLimiters(limiters: readonly ConcurrencyLimiter[]): Metric[] {
   const measure = (metric: typeof gauge, name: string, help: string, value: (limiter: ConcurrencyLimiter) => number) =>
     metric(
@@ -60,7 +62,7 @@ export function measureLimiters(limiters: readonly ConcurrencyLimiter[]): Metric
   ];
 }
 
-/** The request durations as a histogram of the library, which cannot import counts otherwise. */
+/** Builds a histogram of the library, which offers no other way to import counts. */
 function durationHistogram(requests: RequestCounter) {
   const name = "pds_http_request_duration_seconds";
   const values = requests.list().flatMap(({ route, method, status, buckets, sumS }) => {

@@ -5,8 +5,7 @@ import { parameter, targetOf } from "./request.ts";
 import { limitTime } from "./time-limit.ts";
 
 /**
- * Serves an HTML page or one of its files.
- * @param toHost determines the host of the URL that the page receives
+ * @param toHost determines the host in the URL that the page receives
  * @param viewer undefined on the public listener
  */
 export function pageHandler(

@@ -6,25 +6,22 @@ export interface Viewer {
   readonly operator: string | undefined;
   /** `view` only reads, `operate` also acts. */
   readonly role: "view" | "operate";
-  /** Token that the forms of this session must send; undefined for one who sent a token. */
+  /** Token that this session's forms must send; undefined if the request itself sent a token. */
   readonly formToken: string | undefined;
 }
 
-/** A request for an HTML page, or for a file that it loads, independent of the server that sends it. */
+/** A request for an HTML page or one of its files, independent of the server. */
 export interface PageRequest {
   readonly url: URL;
-  /** A path parameter, decoded. */
   readonly parameter: (name: string) => string;
-  /** Undefined on the public listener. */
   readonly viewer?: Viewer | undefined;
 }
 
 export interface Page {
   readonly status?: number;
-  /** Media type. */
   readonly type: string;
   readonly body: string;
-  /** Entity tag without quotes; changes with the body. */
+  /** Without quotes; changes with the body. */
   readonly tag?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -32,7 +29,7 @@ export interface Page {
 /** Renders a page. @returns undefined when the requested object does not exist */
 export type RenderPage = (request: PageRequest) => Page | undefined | Promise<Page | undefined>;
 
-/** Origins that a page may load from in addition to its own. */
+/** Origins that a page may load from, besides its own. */
 export interface AllowedOrigins {
   readonly images?: readonly string[];
   readonly scripts?: readonly string[];
@@ -74,7 +71,7 @@ export function htmlPage(html: { toString(): string }, { status = 200, allowedOr
   };
 }
 
-/** A style sheet or script, revalidated by its entity tag. @param headers further ones */
+/** A style sheet or script, revalidated by its entity tag. */
 export function staticFile(
   file: Pick<Page, "type" | "body">,
   cacheControl: string,

@@ -3,26 +3,26 @@ import { LRUCache } from "lru-cache";
 export interface Allowance {
   readonly isAllowed: boolean;
   readonly remaining: number;
-  /** Upper bound, in seconds, of the time until the allowance grows by one request. */
+  /** Upper bound, in seconds, of the time until one more request is allowed. */
   readonly resetS: number;
 }
 
 /** Beyond this, the least recently active networks start again with a full allowance. */
 const maxNetworks = 100_000;
 
-/** Options for so many entries. With `max` instead, all their memory would be taken at the start. */
+/** Counts entries. `max` would allocate memory for all of them up front. */
 const growingTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 });
 
 /**
- * Limits requests per network of clients and minute. The allowance may be used in one burst, and
+ * Limits requests per minute and client network. The allowance may be used in one burst, and
  * refills evenly.
  */
 export class RateLimiter {
   /** 0 for no limit. */
   readonly perMinute: number;
   /**
-   * When each network's allowance is full again, by `performance.now()`: one number for each of many
-   * networks, where a bucket of tokens has two.
+   * When each network's allowance is full again, by `performance.now()`: one number per network,
+   * where a token bucket has two.
    */
   readonly #fullAtMs = new LRUCache<string, number>(growingTo(maxNetworks));
 
@@ -30,16 +30,14 @@ export class RateLimiter {
     this.perMinute = perMinute;
   }
 
-  /** Whether {@link take} would allow a request now. */
   allows(network: string, nowMs = performance.now()): boolean {
     return (this.#fullAtMs.get(network) ?? 0) - nowMs <= 60_000 - 30_000 / this.perMinute;
   }
 
-  /** Uses one request of the network's allowance. */
   take(network: string, nowMs = performance.now()): Allowance {
     const msPerRequest = 60_000 / this.perMinute;
     const fullAtMs = Math.max(this.#fullAtMs.get(network) ?? 0, nowMs) + msPerRequest;
-    // Half a request of tolerance for rounding.
+    // Tolerates half a request, for rounding.
     const isAllowed = fullAtMs - nowMs <= 60_000 + msPerRequest / 2;
     if (isAllowed) this.#fullAtMs.set(network, fullAtMs);
     const usedMs = isAllowed ? fullAtMs - nowMs : fullAtMs - msPerRequest - nowMs;

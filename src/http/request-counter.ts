@@ -1,12 +1,8 @@
-/**
- * Upper bounds of the histogram's buckets, in seconds: from a cache hit to a request that timed
- * out.
- */
+/** Upper bounds of the histogram's buckets, in seconds: from a cache hit to a timed-out request. */
 export const durationBounds = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** Histogram of the durations of one route, method, and status. */
 export interface Durations {
   readonly route: string;
   readonly method: string;
@@ -16,10 +12,10 @@ export interface Durations {
   sumS: number;
 }
 
-/** Other methods share one label, because clients can invent them without limit. */
+/** Other methods share one label, because clients can invent any number of them. */
 const methods = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
 
-/** Counts requests. It runs for every request, so it avoids the metrics library. */
+/** Runs for every request, so it avoids the metrics library. */
 export class RequestCounter {
   readonly #routes: RouteCounter[] = [];
 

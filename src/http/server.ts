@@ -5,14 +5,16 @@ import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpo
 
 export interface Listener {
   readonly url: string;
-  /** Stops listening, waits for pending responses, and closes what is left after `graceMs`. */
+  /**
+   * Stops listening, waits for pending responses, and closes the remaining connections after
+   * `graceMs`.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether other processes may listen on the port too. */
   readonly isShared: boolean;
   /** Idle timeout of connections, in seconds; 0 disables it. */
   readonly idleSeconds: number;
@@ -47,7 +49,8 @@ export async function probeAddress(address: Address): Promise<void> {
 }
 
 /**
- * The runtime matches the routes: a framework's dispatch would cost about a fifth of a request.
+ * The runtime matches the routes, because a framework's dispatch would cost about a fifth of a
+ * request.
  * @throws ServiceError `unavailable` when the address cannot be bound.
  */
 export function listen(
@@ -73,7 +76,7 @@ export function listen(
       reusePort: isShared,
       idleTimeout: idleSeconds,
       routes: handlers,
-      // More than any route reads. Beyond it, the server itself responds with 413.
+      // More than any route reads. Larger bodies get a 413 from the server itself.
       maxRequestBodySize: 64 * 1024,
       development: false,
       fetch: (request, server) => fallback(request as BunRequest<string>, server),

@@ -5,9 +5,7 @@ import type { Handler } from "./endpoint.ts";
 /** The body changes only with the program's version, so most revalidations are a 304. */
 const caching = { "Cache-Control": "public, max-age=300" };
 
-/**
- * Serves a response that never changes while the process runs. It is created on the first request.
- */
+/** The response never changes while the process runs, and is created on the first request. */
 export function fileHandler(create: () => ResponseParts & { readonly body: string }): Handler {
   let response: PreparedResponse | undefined;
   return () => {
