@@ -7,12 +7,12 @@ type Field = readonly [name: string, value: string];
 
 interface CartPageProps {
   readonly product: Product;
-  /** Submitted form fields, in order. */
+  /** In form order. */
   readonly fields: readonly Field[];
   readonly brand: string;
 }
 
-/** The submitted line item as the platform's cart would show it, and the submitted fields. */
+/** Shows the line item as the platform's cart would, and the submitted fields. */
 export function CartPage({ product, fields, brand }: CartPageProps) {
   const fieldValue = (name: string) => fields.find(([field]) => field === name)?.[1];
   const variant = selectVariant(product, fieldValue("id"));
@@ -77,7 +77,7 @@ const SubmittedFields = ({ fields }: { readonly fields: readonly Field[] }) => (
   </section>
 );
 
-/** The line item property of a field; empty for other fields and for hidden properties. */
+/** Returns nothing for other fields and hidden properties. */
 function toVisibleProperty([name, value]: Field): Field[] {
   const [, property] = name.match(/^properties\[([^_].*)\]$/s) ?? [];
   return property === undefined ? [] : [[property, value]];

@@ -4,14 +4,13 @@ import type { Product, Variant } from "../contract/product.ts";
 import { parseProductId } from "../contract/product-values.ts";
 import { sampleImagePath } from "./shop.ts";
 
-/** The data that the public operations serve. */
 export interface SampleContext {
   readonly brand: string;
-  /** How the service's URLs begin for other sites; empty for paths. */
+  /** How the service's URLs begin for other sites; empty for relative URLs. */
   readonly publicUrl: string;
-  /** Path of the widget's script, including its version. */
+  /** Includes the version. */
   readonly findWidgetPath: () => Promise<string>;
-  /** Stored products that shoppers may see as JSON, ordered by ID. */
+  /** Returns products that shoppers may see, as JSON, ordered by ID. */
   readonly listProducts: (limit: number) => Promise<string[]>;
   readonly findProduct: (id: bigint) => Promise<{ readonly document: Uint8Array } | undefined>;
   readonly findPersonalization: (sku: string) => Promise<Personalization>;
@@ -24,11 +23,10 @@ async function listActiveProducts({ listProducts }: SampleContext): Promise<Prod
   return documents.map((document) => parseJson(document) as Product).filter(({ status }) => status === "active");
 }
 
-/** Active products that have images. */
 export const listSampleProducts = async (context: SampleContext): Promise<Product[]> =>
   (await listActiveProducts(context)).filter((product) => drawnImagesOf(product).length > 0);
 
-/** The first active product that can be personalized, or else the first one. */
+/** The first active product that can be personalized, otherwise the first active one. */
 export async function findDefaultProduct(context: SampleContext): Promise<Product | undefined> {
   const products = await listActiveProducts(context);
   for (const product of products) {
@@ -50,7 +48,7 @@ export interface DrawnImage {
   readonly alt: string;
 }
 
-/** The product's images that this service draws; the page's policy blocks all others. */
+/** The images that this service generates; the page's policy blocks all others. */
 export function drawnImagesOf({ images, title }: Product): DrawnImage[] {
   return images.flatMap(({ id, src, alt }) => {
     const path = sampleImagePath(src);
@@ -65,7 +63,7 @@ export function drawnImagesOf({ images, title }: Product): DrawnImage[] {
 export const isForSale = ({ inventory_quantity, inventory_policy, inventory_management }: Variant) =>
   inventory_quantity > 0 || inventory_policy === "continue" || inventory_management === null;
 
-/** The variant with the given ID, or else the first one for sale. */
+/** Returns the variant with the ID, otherwise the first one for sale. */
 export function selectVariant({ variants }: Product, id?: string): Variant | undefined {
   return variants.find((variant) => `${variant.id}` === id) ?? variants.find(isForSale) ?? variants[0];
 }

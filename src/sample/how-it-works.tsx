@@ -5,7 +5,7 @@ interface HowItWorksProps {
   readonly id: Product["id"];
   readonly sku: string;
   readonly publicUrl: string;
-  /** Path of the widget's script, including its version. */
+  /** Includes the version. */
   readonly widgetPath: string;
 }
 

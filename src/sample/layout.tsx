@@ -5,7 +5,6 @@ import { examplePath } from "./shop.ts";
 interface LayoutProps {
   readonly title: string;
   readonly brand: string;
-  /** URLs of module scripts. */
   readonly scripts?: readonly string[];
   readonly children?: Child;
 }

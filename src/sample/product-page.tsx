@@ -6,13 +6,12 @@ import { Layout } from "./layout.tsx";
 
 interface ProductPageProps {
   readonly product: Product;
-  /** ID of the requested variant. */
   readonly variantId: string | undefined;
   readonly recommendations: readonly Product[];
   readonly brand: string;
-  /** How the service's URLs begin for other sites; empty for paths. */
+  /** How the service's URLs begin for other sites; empty for relative URLs. */
   readonly publicUrl: string;
-  /** Path of the widget's script, including its version. */
+  /** Includes the version. */
   readonly widgetPath: string;
 }
 

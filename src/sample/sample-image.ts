@@ -48,7 +48,7 @@ const shapes: Readonly<Record<string, string>> = {
     <path d="M40 28l112 0-12 12H52z" fill="#fff" opacity=".5"/>`,
 };
 
-/** Shapes that are seen from above; the others stand in front of a wall. */
+/** Shapes seen from above; the others stand in front of a wall. */
 const lying: readonly (keyof typeof shapes)[] = ["plate", "cutlery", "cloth"];
 
 const kinds: readonly (readonly [words: RegExp, shape: keyof typeof shapes])[] = [
@@ -61,7 +61,7 @@ const kinds: readonly (readonly [words: RegExp, shape: keyof typeof shapes])[] =
   [/napkin|linen|towel|cloth|runner|robe|blanket|apron|stocking/, "cloth"],
 ];
 
-/** The gradients of materials, of which the browser uses those that a shape names. */
+/** Gradients of materials; the browser uses only those that a shape references. */
 const materials = (hue: number) => {
   const gradient = (id: string, ...colors: readonly string[]) =>
     `<linearGradient id="${id}" x2="1" y2=".35">${stops(colors)}</linearGradient>`;
@@ -101,7 +101,7 @@ export const getSampleImage: Handler = (request) => {
   return prepareResponse({ type: "image/svg+xml", body, tag: hashTag(body), headers });
 };
 
-/** The first picture of a product shows it as it is, and the others from other sides. */
+/** A product's first picture is the plain view; the others show other sides. */
 const viewsOf = (isLying: boolean): readonly string[] => [
   "",
   isLying ? "rotate(-9 100 100)" : "translate(200) scale(-1 1)",

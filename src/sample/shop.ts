@@ -1,17 +1,17 @@
-/** Whether a shop is fictitious: real domains never end in `.example`. */
+/** Real domains never end in `.example`. */
 export const isSampleShop = (shop: string) => shop.endsWith(".example");
 
-/** Whether a shop is that of the sample feeds. */
+/** Whether the sample feeds belong to a shop. */
 export const isSampleBrand = (shop: string) => shop === "larkspur-finch.example";
 
-/** Path of the example page on the public listener of a sample shop. */
+/** On the public listener of a sample shop. */
 export const examplePath = "/example";
 
 const imagePath = /^\/sample\/images\/[\w-]{1,200}\.svg$/;
 
 /**
- * Returns the path of a generated sample image on the public listener, ignoring the URL's host;
- * undefined for other URLs.
+ * The path of a generated sample image on the public listener, whatever the URL's host; undefined
+ * for other URLs.
  */
 export function sampleImagePath(address: string): string | undefined {
   const path = URL.parse(address)?.pathname ?? "";
