@@ -10,23 +10,26 @@ import { sampleImagePath } from "../sample/shop.ts";
 import { Layout, pageHeaders } from "./page.tsx";
 
 export interface IndexContext {
-  /** How addresses begin; empty for paths. */
+  /** How addresses begin; empty for relative ones. */
   readonly root: string;
-  /** Path of the example shop, if there is one. */
+  /** Undefined without an example shop. */
   readonly examplePath: string | undefined;
-  /** A stored product, if possible one that can be personalized. */
+  /** Returns a stored product, preferably one that can be personalized. */
   readonly findProduct: () => Promise<Product | undefined>;
 }
 
 const refreshMs = 60_000;
 
-/** `GET /`: a page for browsers, and a list of addresses for programs, with a product that the service has. */
+/**
+ * `GET /`: a page for browsers, and a list of addresses for programs, with a stored product as the
+ * example.
+ */
 export function createIndex(context: IndexContext): Handler {
   let handlers: ReturnType<typeof createHandlers> | undefined;
   let refreshAtMs = 0;
   return async (request, ...rest) => {
     if (handlers === undefined || performance.now() >= refreshAtMs) {
-      // The addresses are needed most when the store is unavailable.
+      // People need the addresses most when the store is unavailable.
       handlers = createHandlers(context, await context.findProduct().catch(() => undefined));
       refreshAtMs = performance.now() + refreshMs;
     }
@@ -69,7 +72,6 @@ const toIndex = ({ root, examplePath }: IndexContext, product: Product | undefin
   ...(product !== undefined && { examples: examplesOf(product) }),
 });
 
-/** Values of the operations' parameters. */
 function examplesOf(product: Product) {
   const sku = selectVariant(product)?.sku ?? "";
   return { id: `${product.id}`, handle: product.handle, ...(sku !== "" && { sku }) };

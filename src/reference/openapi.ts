@@ -25,7 +25,7 @@ const cachedHeaders = {
 const retryAfter = { description: "Seconds to wait before the next request.", required: true };
 const retryHeaders = { "Retry-After": { ...retryAfter, schema: { type: "integer" } } };
 
-/** Headers that responses with a status have, besides the common ones. */
+/** Headers by status, besides the common ones. */
 const headersByStatus: Readonly<Record<number, object>> = {
   200: cachedHeaders,
   302: { Location: textHeader("URL to request instead, relative to that of the request.") },
@@ -34,7 +34,6 @@ const headersByStatus: Readonly<Record<number, object>> = {
   503: retryHeaders,
 };
 
-/** Responses of every operation. */
 const commonResponses: Readonly<Record<number, ResponseDocumentation>> = {
   304: { description: "Not modified: the entity tag matches `If-None-Match`.", schemas: [] },
   412: { description: "`If-Match` is not `*`: all entity tags are weak." },
@@ -50,7 +49,7 @@ const tags = {
 const schemaReference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /**
- * The API as OpenAPI 3.1, generated from the operations and their schemas.
+ * Generates OpenAPI 3.1 from the operations and their schemas.
  * @param root how its URLs begin; empty for the document's own origin
  */
 export function openApiDocument(root = "") {
@@ -83,7 +82,6 @@ export function openApiDocument(root = "") {
   };
 }
 
-/** `/products/:id` as `/products/{id}`. */
 const toPathTemplate = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 function toOperation(
@@ -127,7 +125,7 @@ function toResponse(status: number, { description, schemas = ["Problem"] }: Resp
   };
 }
 
-/** Names of the schemas that `paths` refers to, also indirectly, in reading order. */
+/** Names of the schemas that `paths` refers to, directly or indirectly, in reading order. */
 function listReferencedSchemas(paths: object, schemas: Record<string, object>): string[] {
   const names = new Set<string>();
   const visit = (value: object) => {
@@ -141,9 +139,7 @@ function listReferencedSchemas(paths: object, schemas: Record<string, object>): 
   return [...names];
 }
 
-/**
- * The document declares its JSON Schema dialect once, and schemas are identified by their place.
- */
+/** The document declares its JSON Schema dialect once, and identifies schemas by location. */
 function withoutIdentifiers({ $schema: _, $id: __, id: ___, ...schema }: Record<string, unknown>) {
   return schema;
 }

@@ -74,7 +74,6 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-/** A page of this service. */
 export function Layout({ title, children }: { title: string; children?: Child }) {
   return (
     <html lang="en">
@@ -152,7 +151,7 @@ function Reference({ document: { info, openapi, servers, tags, paths, components
   );
 }
 
-/** Responses that need no reading before the first request. */
+/** Responses that nobody needs to read about before the first request. */
 const routine = ["304", "412", "429"];
 
 interface OperationProps {
@@ -179,7 +178,7 @@ function OperationSection({ root, path, operation, components }: OperationProps)
       <pre>
         <code>{`curl '${root === "/" ? defaultRoot : root}${fill(path, parameters)}'`}</code>
       </pre>
-      {/* The script shows it. */}
+      {/* A script reveals it. */}
       <form data-path={path} aria-label={`Try: ${summary}`} hidden>
         {parameters.map((parameter) => (
           <p>
@@ -217,10 +216,9 @@ function OperationSection({ root, path, operation, components }: OperationProps)
   );
 }
 
-/** Where the service listens by default; the script shows the page's own origin. */
+/** The default address of the service; the script shows the page's own origin. */
 const defaultRoot = "http://127.0.0.1:3000";
 
-/** The path and query of a request with the examples. */
 function fill(path: string, parameters: readonly Parameter[]): string {
   let filled = path;
   const query = new URLSearchParams();
@@ -269,7 +267,7 @@ const Row = ({ name, type, notes }: { name: Child; type: Child; notes: string })
   </tr>
 );
 
-/** Scrolls on narrow screens. It is focusable so that the keyboard can scroll it. */
+/** Scrolls on narrow screens; focusable, so that it can be scrolled by keyboard. */
 const Table = ({ head, label, children }: { head: string[]; label: string; children?: Child }) => (
   <section class="table" tabindex={0} aria-label={label}>
     <table>
@@ -297,7 +295,7 @@ function Type({ schema }: { schema: Schema }): Child {
   return schema.format === undefined ? types : `${types}, ${schema.format}`;
 }
 
-/** A description with its `code` formatted. */
+/** Formats `code` in a description. */
 const Text = ({ text }: { text: string }) => (
   <span>{text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</span>
 );
