@@ -5,8 +5,8 @@ import { problemSchema } from "./problem.ts";
 import { productAnswerSchema } from "./product.ts";
 
 /**
- * The bodies of responses, for the documentation. The service starts without them: building schemas
- * takes time.
+ * Response bodies, for the documentation. They are loaded on demand, because building schemas takes
+ * time at startup.
  */
 export const schemas = {
   Form: formSchema,

@@ -4,7 +4,7 @@ export const maxId = 2n ** 63n - 1n;
 /** A `number` where that is exact, otherwise a `bigint`. */
 export type Id = number | bigint;
 
-/** Parses digits without a leading zero, within signed 64 bits; undefined for anything else. */
+/** Accepts digits without a leading zero, within signed 64 bits; undefined for anything else. */
 export function parseProductId(text: string): bigint | undefined {
   if (!/^[1-9]\d{0,18}$/.test(text)) return undefined;
   const value = BigInt(text);
@@ -18,8 +18,9 @@ export function toId(text: string): Id {
 }
 
 /**
- * Writes an amount with two decimal places, as text, since a double could change it: `3000` is
- * `3000.00`, `12.500` is `12.50`. Undefined when that would change the amount, as for `12.345`.
+ * Writes an amount with two decimal places, as text because a double could change it: `3000`
+ * becomes `3000.00`, `12.500` becomes `12.50`. Undefined when that would change the amount, as for
+ * `12.345`.
  */
 export function toMoney(amount: string): string | undefined {
   const [, whole, places = ""] = /^(-?\d+)(?:\.(\d{0,2})0*)?$/.exec(amount) ?? [];

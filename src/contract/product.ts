@@ -23,7 +23,7 @@ const timestamp = (description: string) =>
     .refine(isRealTime, "expected a date and time that exist")
     .describe(description);
 
-/** Whether the calendar and the clock have a time; exports use 0000-00-00 for none. */
+/** Rejects times that do not exist; exports use 0000-00-00 for none. */
 function isRealTime(timestamp: string): boolean {
   const asUtc = Date.parse(`${timestamp.slice(0, 19)}Z`);
   const exists = !Number.isNaN(asUtc) && new Date(asUtc).toISOString().startsWith(timestamp.slice(0, 19));
