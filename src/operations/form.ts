@@ -5,7 +5,7 @@ import { invalidatedLifetime } from "../cache/namespace.ts";
 import { parameter } from "../http/request.ts";
 import type { Operation } from "./operation.ts";
 
-/** The form of a SKU in a locale; without styles for an unknown SKU. */
+/** The form of a SKU in a locale; it has no styles for an unknown SKU. */
 export const form: Operation = {
   name: "form",
   noun: "personalization",
@@ -62,13 +62,12 @@ export const form: Operation = {
     },
 };
 
-/** No locale has a slash, but a SKU may. */
+/** A locale never contains a slash, but a SKU may. */
 function splitKey(key: string): [locale: string, sku: string] {
   const end = key.indexOf("/");
   return [key.slice(0, end), key.slice(end + 1)];
 }
 
-/** The end of the path of a form. */
 export function toFormPath(key: string): string {
   const [locale, sku] = splitKey(key);
   return `${locale}/${encodeURIComponent(sku.toWellFormed())}`;

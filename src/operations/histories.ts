@@ -29,7 +29,6 @@ const ok: ResponseDocumentation = {
   schemas: ["Histories"],
 };
 
-/** The newest finished runs; newest first by default. */
 export const histories: Operation = {
   name: "histories",
   isCore: true,

@@ -6,7 +6,7 @@ import { personalizations } from "./personalizations.ts";
 import { products } from "./products.ts";
 import { productsByHandle } from "./products-by-handle.ts";
 
-/** All operations, the core first, in the order in which they are documented. */
+/** In the order of the documentation, the core first. */
 export const operations: readonly Operation[] = [
   personalization,
   histories,

@@ -2,7 +2,7 @@ import { invalidatedLifetime } from "../cache/namespace.ts";
 import { parameter } from "../http/request.ts";
 import type { Operation } from "./operation.ts";
 
-/** The personalization of a SKU; three empty lists for an unknown SKU. */
+/** Three empty lists for an unknown SKU. */
 export const personalization: Operation = {
   name: "personalization",
   isCore: true,

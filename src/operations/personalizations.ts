@@ -11,7 +11,7 @@ const maxSkusPerRequest = 50;
 /** Longer URLs don't pass all proxies. */
 const maxUrlBytes = 8192;
 
-/** The personalization of several SKUs, for pages that list products. */
+/** The personalization of several SKUs, for product lists. */
 export const personalizations: Operation = {
   name: "personalizations",
   noun: "personalization",
@@ -58,9 +58,9 @@ export const personalizations: Operation = {
 };
 
 /**
- * The SKUs of a query, each once.
+ * The distinct SKUs in a query.
  * @param target path and query
- * @throws ServiceError `invalid_id` without any parameter `sku`, and `bad_request`
+ * @throws ServiceError `invalid_id` without a parameter `sku`, and `bad_request`
  */
 function parseSkus(target: string): string[] {
   const parts = target.slice(target.indexOf("?") + 1).split("&");

@@ -3,12 +3,12 @@ import { parameter } from "../http/request.ts";
 import type { Operation } from "./operation.ts";
 import { productFailure, products } from "./products.ts";
 
-/** Longer ones are not found. */
+/** Longer handles are not found. */
 const maxHandleLength = 255;
 
 const keyPrefix = "handle:";
 
-/** The product that has a handle, as the product operation returns it. */
+/** Finds a product by its handle, and returns the product operation's response. */
 export const productsByHandle: Operation = {
   name: "products-by-handle",
   noun: "product",

@@ -63,7 +63,7 @@ const maxQuotedLength = 100;
 
 /**
  * Creates failure responses in the product's envelope.
- * @param keyName how the message calls what the product was looked up by
+ * @param keyName what the message calls the key
  */
 export function productFailure(
   keyName: "id" | "handle",
@@ -87,8 +87,8 @@ export function productFailure(
 const handleKey = ',"handle":"';
 
 /**
- * The handle in a document, as JSON escapes it. Quotation marks inside values are escaped, so that
- * the first match is the key.
+ * The handle in a document, as JSON escapes it. Quotation marks inside values are escaped, so the
+ * first match is the key.
  */
 function handleOf(document: Uint8Array): string {
   const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength);

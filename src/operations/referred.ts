@@ -7,13 +7,13 @@ import { type Cdn, cdns, keyTag, toPurgeTags } from "../cdn/headers.ts";
 import type { Handler } from "../http/endpoint.ts";
 import type { Operation, OperationSettings, Reference } from "./operation.ts";
 
-/** Attempts to get a response that was loaded when its name was that by which it was found. */
+/** Attempts to get a response whose alias still matches when it is loaded. */
 const maxAttempts = 3;
 
 /**
- * Finds out the key of another operation's response, and gets that.
- * @param getOwn gets the {@link ReferenceBody} of the operation itself
- * @param namespace that of the other operation
+ * Finds the key of another operation's response, and gets that response.
+ * @param getOwn gets this operation's {@link ReferenceBody}
+ * @param namespace the other operation's namespace
  */
 export function getReferred(
   operation: Operation,
@@ -30,14 +30,14 @@ export function getReferred(
       const { key } = reference.body as ReferenceBody;
       return chain(cache.get(namespace, key, nowMs, origin), (response) => {
         if (response !== undefined && response.body.alias !== reference.body.alias) {
-          // One is older, and the change between them is not yet known here.
+          // One of them is outdated, and the change between them has not arrived here yet.
           if (attempt === maxAttempts) return undefined;
           cache.invalidate(name, parseKey(request));
           cache.invalidate(namespace.name, key);
           return get(attempt + 1, request, requestId, nowMs, origin);
         }
         if (response === undefined || (cdn === undefined && !reference.isOutdated)) return response;
-        // The own key too, because it may refer to another response later.
+        // Includes this operation's key, because it may refer to another response later.
         const tags = cdn && tagHeaders([noun, keyTag(noun, key), keyTag(noun, parseKey(request))], cdn);
         return response.with({ ...tags }, reference);
       });
@@ -53,7 +53,7 @@ export function tagHeaders(tags: readonly string[], cdn: Cdn): HeaderFields {
 
 const noHeaders = new HeaderTemplate("text/plain");
 
-/** Takes the place of a response in the cache. */
+/** Stands in for a response in the cache. */
 export class ReferenceBody extends ResponseBody {
   readonly key: string;
 

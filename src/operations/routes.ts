@@ -11,11 +11,11 @@ import type { Operation, OperationContext, OperationResult, Redirection, Referen
 import { getReferred, ReferenceBody, tagHeaders } from "./referred.ts";
 
 /**
- * An operation's routes, served through the cache. This is the path of a request: the listener calls
- * `get`, and the cache returns the entry of the key. On a miss it calls `load` of the namespace below,
+ * Serves an operation's routes through the cache. The path of a request: the listener calls `get`,
+ * and the cache returns the entry for the key. On a miss, it calls the namespace's `load` below,
  * once for all requests that wait for the key: the operation's loader reads the store through the
- * concurrency limit, as {@link OperationContext.query} says, and its result becomes the entry, with its
- * header fields and purge tags. The listener sends the response, or 304, in the client's encoding.
+ * concurrency limit, see {@link OperationContext.query}, and its result becomes the entry, with
+ * headers and purge tags. The listener sends the response, or 304, in the client's encoding.
  */
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
   const namespace = toNamespace(operation, context);
@@ -38,7 +38,7 @@ export const namespacesByNoun = (operations: readonly Operation[]): ReadonlyMap<
     ]),
   );
 
-/** A missing object may be added at any time, which purges the response that says so. */
+/** A missing object may be added at any time, so its response is tagged for a purge. */
 function tagMissing(operation: Operation, context: OperationContext): FailureResponse {
   const { name, noun = name, parseKey, createFailureResponse } = operation;
   const cdn: Cdn | undefined = cdns[context.settings.cdn];
@@ -62,7 +62,7 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
   const [purgeable, unpurgeable] = [toTemplate(policy, true), toTemplate(policy, false)];
   const [emptyPurgeable, emptyUnpurgeable] = [toTemplate(cacheNotFound, true), toTemplate(cacheNotFound, false)];
   const load = operation.createLoader(context);
-  // Only recorded changes say which key to purge.
+  // Tags work only for recorded changes, which name the key.
   const tagsOf = (key: string, fingerprints: readonly number[] = []) =>
     lifetime.isInvalidated
       ? [noun, ...tagKeys(key).map((each) => keyTag(noun, each)), ...fingerprints.map(fingerprintTag)]
@@ -71,7 +71,7 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     const purgeTags = cdn && toPurgeTags(tagsOf(key, fingerprints), cdn);
     const caching = cacheHeaders(cacheNotFound, cdn, cdn === undefined || purgeTags !== undefined);
     const template = new HeaderTemplate("text/plain", { ...caching, Location: location });
-    // As those without data: clients can invent addresses to be redirected from.
+    // Counts as empty: clients can invent any number of addresses that redirect.
     return { body: new ResponseBody({ template, status: 302, body: "", purgeTags }), isEmpty: true, fingerprints };
   };
   const toEntry = (key: string, result: OperationResult | Reference | Redirection | undefined): CacheEntry => {
@@ -89,7 +89,7 @@ function toNamespace(operation: Operation, context: OperationContext): CacheName
     name,
     ...lifetime,
     load: (key, origin) => {
-      // What `getOwn` gave to the cache; a reload in the background has none.
+      // Set by `getOwn`; undefined for a reload in the background.
       const network = origin === undefined ? undefined : () => context.networkOf(origin as RequestOrigin);
       return chain(load(key, network), (result) => toEntry(key, result));
     },
