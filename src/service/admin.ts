@@ -16,16 +16,16 @@ import { sampleFolderOf } from "./sample-feeds.ts";
 
 export interface Admin {
   readonly routes: Routes;
-  /** Settles when the actions that operators began have ended. */
+  /** Settles when the operators' actions in progress have ended. */
   readonly settled: () => Promise<void>;
 }
 
-/** Log lines per minute, of all networks. */
+/** Log lines per minute, for all networks together. */
 const maxWrongTokenLines = 60;
 
 /**
- * Whether anyone may act: this is the sample brand with its own feeds, and only this machine can reach it.
- * A proxy in front would let others in.
+ * Whether anyone may act: this is the sample brand with its own feeds, and only this machine can
+ * reach it. A proxy in front would let others in.
  */
 const isDemo = (config: Config) =>
   sampleFolderOf(config) !== undefined &&
@@ -40,7 +40,7 @@ const demoViewer = (): Viewer => ({
   formToken: randomBytes(32).toString("base64url"),
 });
 
-/** Composes the admin listener: the console, what operators do there, and who may. */
+/** Composes the admin listener: the console, the operators' actions, and access to them. */
 export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
   const { config, connections, log, jobs, scheduler, requests } = context;
   const { networks } = requests;

@@ -15,7 +15,6 @@ import type { Database } from "../database/database.ts";
 import { toFormPath } from "../operations/form.ts";
 import type { Part } from "./parts.ts";
 
-/** Purging the CDN. */
 export interface Purging {
   readonly counter: PurgeCounter;
   readStatus(database: Database): Promise<PurgeStatus[]>;
@@ -25,9 +24,8 @@ export interface Purging {
 
 interface PurgingContext {
   readonly database: Database;
-  /** Id of this process among those of the store. */
+  /** Id of this process, unique in the store. */
   readonly holder: string;
-  /** Of this process. */
   readonly cache: ResponseCache;
   /** URL of the public listener. */
   readonly originUrl: string;
@@ -54,18 +52,18 @@ export function createPurging(config: Config, purge: PurgeOptions): Purging {
 }
 
 /**
- * Responses differ between versions, and depend on these settings. Which cache an endpoint purges may
- * be said anywhere in its request.
+ * Identifies all that responses depend on besides the data: the version and these settings. Any
+ * part of an endpoint's request may determine which cache it purges.
  */
 export const formOf = ({ shopDomain, brand, visible, defaultLocale, purge }: Config): string => {
   const endpoint = purge?.cdn === "generic" ? purge : null;
   return hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, defaultLocale, endpoint]));
 };
 
-/** Addresses that changed. The SKUs are those that this process has dropped from its cache. */
+/** Addresses of changed objects. SKUs are those that this process has dropped from its cache. */
 function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
   const keys = changes.flatMap((change) => (change.noun === "product" ? (change.key ?? []) : []));
-  // A handle that is free by now would be looked up at the platform.
+  // A handle that is no longer used would cause a lookup on the platform.
   const ids = keys.filter((key) => /^\d+$/.test(key));
   const hasSkus = changes.some(({ noun }) => noun === "personalization");
   const skus = hasSkus ? cache.takeInvalidated("personalization") : [];
@@ -77,7 +75,7 @@ function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
   ];
 }
 
-/** A wildcard address can be reached on this machine. */
+/** Replaces a wildcard address by one that works on this machine. */
 function toReachable(url: string): string {
   return url.replace(/^(https?:\/\/)(0\.0\.0\.0|\[::\])/, "$1localhost");
 }

@@ -9,21 +9,20 @@ import { closeDatabase, explainStoreError, openDatabase } from "../database/inde
 import type { Part } from "./parts.ts";
 
 /**
- * The connections of a process to its store, by purpose: what waits on those of one purpose does
- * not delay the others.
+ * A process's connections to its store, by purpose, so that waits for one purpose do not delay the
+ * others.
  */
 export interface Connections {
-  /** For requests, and to notice changes: those of the same server that requests read. */
+  /** For requests, and to notice changes on the same server that requests read. */
   readonly serving: Database;
-  /** For claims, the leases of runs, and what replicas share, such as the budget of requests. */
+  /** For claims, leases of runs, and data that replicas share, such as the request budget. */
   readonly scheduling: Database;
-  /** For other writes, which may wait for a lock: deliveries, lookups, and what operators do. */
+  /** For other writes, which may wait for a lock: deliveries, lookups, and operators' actions. */
   readonly writer: Database;
-  /** For the console and for probes. */
   readonly background: Database;
 }
 
-/** How connections are opened that may lead through a connection pooler. */
+/** Options for connections that may go through a connection pooler. */
 export function pooledOptions({ databaseDirectUrl, databasePrepare }: Config): ConnectOptions {
   const isPooled = databaseDirectUrl !== "";
   return { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
@@ -38,7 +37,7 @@ export async function openConnections(config: Config, log: Log): Promise<Connect
   const serving = await openDatabase(databaseUrl, "serving", { ...pooled, max: max.serving });
   const writer = await openDatabase(directUrl, "scheduling", { ...direct, max: max.writer });
   if (pooled.isPooled) {
-    // Polls of the cache find out where DATABASE_URL leads.
+    // The cache's polls check where DATABASE_URL leads.
     await requirePrimary(writer, "DATABASE_DIRECT_URL");
     const missing = (await serving.engine.server?.checkPooler(serving.sql, writer.sql)) ?? [];
     if (missing.length > 0)
@@ -50,9 +49,9 @@ export async function openConnections(config: Config, log: Log): Promise<Connect
   return { ...connections, stop: () => Promise.all(listAll(connections).map(closeDatabase)) };
 }
 
-/** Of more connections than purposes, most go to writes, which wait for each other's locks. */
+/** Extra connections mostly go to writes, which wait for each other's locks. */
 function divide(connections: number): Readonly<Record<"writer" | "serving" | "background", number>> {
-  // One for scheduling, whose statements are few and short.
+  // One is for scheduling, whose statements are few and short.
   const shared = connections - 1;
   return {
     writer: Math.ceil(shared / 3),
@@ -63,7 +62,7 @@ function divide(connections: number): Readonly<Record<"writer" | "serving" | "ba
 
 const listAll = ({ serving, scheduling, writer, background }: Connections) => [serving, scheduling, writer, background];
 
-/** Gives up the connections that lead where those for requests do: they may never respond. */
+/** Drops the connections that share the requests' route: they may never respond. */
 export function reconnectReads(connections: Connections, { databaseDirectUrl }: Config): void {
   const { serving, background } = connections;
   const lost = databaseDirectUrl === "" ? listAll(connections) : [serving, background];
@@ -112,19 +111,19 @@ export function checkWrites({ writer }: Connections, log: Log): WriteCheck {
 }
 
 const watchMs = 2000;
-/** A statement may wait for a lock for five seconds, and a claim has several. */
+/** A statement may wait five seconds for a lock, and a claim has several statements. */
 const silenceMs = 15_000;
 
 /**
- * Gives up the connections for writes when they do not respond, until it is stopped: a lost machine closes
- * none. With a connection pooler, reads may go on meanwhile.
+ * Drops write connections that stop responding, until it is stopped: a lost machine closes none.
+ * With a connection pooler, reads may still work.
  */
 export function watchWrites({ scheduling, writer }: Connections): Part {
   const stopping = new AbortController();
   const { signal } = stopping;
   const watch = async () => {
     while (!signal.aborted) {
-      // An error is a response too.
+      // An error is a response, too.
       const responded = readNow(scheduling).then(
         () => true,
         () => true,

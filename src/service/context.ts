@@ -8,15 +8,17 @@ import type { Connections, WriteCheck } from "./connections.ts";
 import type { DeliveryHandling } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 
-/** Runs jobs on their schedules, and by hand. */
+/** Runs jobs on their schedules, and on demand. */
 export interface ServiceScheduler extends Scheduler {
-  /** Starts a run by hand. @returns its id @throws ServiceError `conflict` while the job is running */
+  /**
+   * @returns the run's id
+   * @throws ServiceError `conflict` while the job is running
+   */
   readonly startRun: (job: PlannedJob, isForced: boolean) => Promise<number>;
   /** @throws ServiceError `conflict` while the same dry run is in progress */
   readonly dryRun: (job: PlannedJob) => Promise<DryRun>;
 }
 
-/** The parts of a running service that its listeners use. */
 export interface ServiceContext {
   readonly config: Config;
   readonly log: Log;
@@ -29,6 +31,6 @@ export interface ServiceContext {
   readonly push: DeliveryHandling | undefined;
   /** Undefined when this process does not purge a CDN. */
   readonly purging: Purging | undefined;
-  /** Whether no job had ever succeeded when this process began. */
+  /** Whether no job had ever succeeded when this process started. */
   readonly isNewStore: boolean;
 }

@@ -24,13 +24,12 @@ interface JobContext {
   readonly brand: string;
   /** Whether to import although checks fail. */
   readonly isForced: boolean;
-  /** Undefined unless the settings connect a shop. */
   readonly platform: Platform | undefined;
 }
 
 type JobFactory<Options> = (options: Options, context: JobContext) => Job | undefined;
 
-/** Every job, in the order of their first runs. Its options are in its subject. */
+/** Every job, in the order of first runs. Each subject defines its own options. */
 const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } = {
   "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config, brand, isForced }) => {
     const { visible, maxFileMegabytes } = config;
@@ -71,17 +70,17 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
   }),
 };
 
-/** Only a person forces an import. */
+/** Only a person can force an import. */
 const modeOf = (isForced: boolean): ImportMode => ({ isManual: isForced, isForced });
 
-/** Loads the code of a job when the job runs: the service itself starts without it. */
+/** Loads a job's code only when the job runs, so that the service starts faster. */
 const onDemand =
   (load: () => Promise<Work>): Work =>
   async (...context) =>
     (await load())(...context);
 
 /**
- * Lists the configured jobs, in the order of their first runs.
+ * In the order of first runs.
  * @param isForced whether imports ignore their checks
  */
 export function listJobs(config: Config, log: Log, platform: Platform | undefined, isForced = false): PlannedJob[] {
@@ -133,7 +132,7 @@ export function presentationImportJob(
   });
 }
 
-/** A job that imports files which a sender delivers. */
+/** Creates a job that imports delivered files. */
 function importJob<File extends string>(
   name: JobName,
   { source }: { readonly source: string },

@@ -3,21 +3,20 @@ import { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 const storeQueueLength = 1000;
 const storeTimeoutMs = 5000;
 const platformQueueLength = 100;
-/** Clients give up after 8 to 10 seconds, and may try again before that. */
+/** Clients give up after 8 to 10 seconds, and may retry before that. */
 const maxWaitMs = 2000;
 const platformTimeoutMs = 10_000;
-/** Deliveries that may wait for one transaction, which writes all of them. */
+/** Deliveries that may wait for one transaction, which writes them all. */
 const deliveryConcurrency = 2000;
 /** The platform waits for five seconds. */
 const deliveryTimeoutMs = 4000;
-/** Concurrent requests to the platform; its throttle decides how fast they are sent. */
+/** Concurrent requests to the platform; its throttle sets their rate. */
 const platformConcurrency = 8;
 
 /** A product with thousands of variants takes minutes on the smallest plan. */
 const refreshTimeoutMs = 15 * 60_000;
 const refreshConcurrency = 2;
 
-/** The concurrency limits in front of the store, the platform, and the queue of deliveries. */
 export interface Limiters {
   readonly store: ConcurrencyLimiter;
   readonly platform: ConcurrencyLimiter;

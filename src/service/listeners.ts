@@ -11,7 +11,10 @@ import { createSamplePages } from "./sample.ts";
 
 /** How long requests in progress may take after the listeners close. */
 const graceMs = 4000;
-/** How long the public listener is open before the console is loaded, which takes some ten milliseconds. */
+/**
+ * How long the public listener is open before the console is loaded, which takes about ten
+ * milliseconds.
+ */
 const firstRequestsMs = 5;
 
 export interface Listeners extends Part {
@@ -38,8 +41,8 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
       publicRoutes({ config, ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }),
     );
     const metrics = getMetrics(() => measureService(store, context), requests.meters.requests);
-    // Clients that wait for the start try again within milliseconds. Loading the console would delay
-    // their responses.
+    // Clients that wait for the service to start retry within milliseconds. Loading the console
+    // would delay their responses.
     await Bun.sleep(firstRequestsMs);
     const { createAdmin } = await import("./admin.ts");
     const { routes, settled } = createAdmin(context, publicUrl, readiness, metrics);

@@ -8,8 +8,8 @@ import type { ServiceContext } from "./context.ts";
 import type { StoreReader } from "./readiness.ts";
 
 /**
- * Measures the store, which is the same for all processes, and this process. Metrics that are not known are
- * omitted, but the others matter even more.
+ * Measures the store, which all processes share, and this process. Unknown metrics are omitted,
+ * because the others then matter even more.
  */
 export async function measureService(store: StoreReader, context: ServiceContext): Promise<Metric[]> {
   const { requests, push, purging } = context;

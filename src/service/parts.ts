@@ -1,10 +1,9 @@
-/** A part of the service that was started. */
 export interface Part {
-  /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
+  /** @param isUrgent whether to skip the time for load balancers to stop sending requests */
   readonly stop: (isUrgent: boolean) => Promise<unknown>;
 }
 
-/** The parts of a service in the order in which they were started. */
+/** In the order of their start. */
 export class Parts {
   readonly #started: Part[] = [];
 
@@ -13,7 +12,7 @@ export class Parts {
     return part;
   }
 
-  /** Stops them in reverse order. One that fails keeps no other from being stopped. */
+  /** Stops the parts in reverse order, even if one fails. */
   async stop(isUrgent: boolean): Promise<void> {
     const errors: unknown[] = [];
     for (const part of this.#started.toReversed()) await part.stop(isUrgent).catch((error) => errors.push(error));

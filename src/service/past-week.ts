@@ -10,17 +10,17 @@ import { listJobs } from "./jobs.ts";
 
 const days = 7;
 const dayMs = 86_400_000;
-/** The personalization feed has changed on this day. */
+/** The personalization feed changes on this day. */
 const changedDaysAgo = 3;
-/** On this day, the catalog's feed is broken. */
+/** The catalog's feed is broken on this day. */
 const brokenDaysAgo = 2;
 
 const note = "sample data: this run took place when the service first started, with the clock of its scheduled time";
 
 /**
- * Gives a new store of the sample brand a past, which its console can show: runs each job once for each
- * day of the past week, with the clock of a time that its schedule had on that day. One feed changes
- * during the week, and another is broken once.
+ * Gives a new store of the sample brand a history for its console: runs each job once for each of
+ * the past seven days, with the clock set to a time in its schedule. One feed changes during the
+ * week, and another is broken once.
  * @param folder of the sample's feeds
  */
 export async function runPastWeek(config: Config, folder: string, log: Log, signal: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ function configOf(daysAgo: number, folder: string, config: Config): Config {
   const broken = [join(folder, "broken", "missing-title.ndjson")];
   const jobs = {
     ...config.jobs,
-    // Nobody is still writing the sample's files.
+    // Nothing is still writing the sample's files.
     ...(presentation && {
       "presentation-import": presentation.map((options) => ({ ...options, settle_seconds: 0 })),
     }),

@@ -14,13 +14,10 @@ export interface PublicContext {
   readonly config: Config;
   readonly operationContext: OperationContext;
   readonly readiness: Handler;
-  /** HTML pages by route template. */
   readonly pages: Readonly<Record<string, RenderPage>>;
-  /** Routes of the platform's deliveries. */
   readonly webhooks: Routes;
 }
 
-/** All routes of the public listener. */
 export function publicRoutes({ cache, config, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
   const { shopDomain, publicUrl } = config;
   const isSample = isSampleShop(shopDomain);
@@ -63,7 +60,7 @@ export function publicRoutes({ cache, config, operationContext, readiness, pages
   };
 }
 
-/** A route whose code is loaded with its first request, so that the service starts fast. */
+/** Loads a route's code with its first request, so that the service starts faster. */
 const onDemand = (load: () => Promise<Handler>): Route => ({
   get: async (...request) => (await load())(...request),
 });

@@ -14,12 +14,9 @@ import type { Connections } from "./connections.ts";
 import type { Part } from "./parts.ts";
 import type { RequestHandling } from "./requests.ts";
 
-/** The notifications of the platform. */
 export interface DeliveryHandling extends Part {
-  /** On the public listener. */
   readonly routes: Routes;
   readonly counter: DeliveryCounter;
-  /** The topics that the service understands. */
   readonly topics: readonly string[];
 }
 
@@ -28,13 +25,13 @@ export interface DeliveryContext {
   readonly connections: Connections;
   readonly log: Log;
   readonly requests: RequestHandling;
-  /** Id of this process among those of the store. */
+  /** Id of this process, unique in the store. */
   readonly holder: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Accepts deliveries, and reads the delivered products while no other process does, until the signal
+ * Accepts deliveries, and reads delivered products while no other process does, until the signal
  * aborts.
  */
 export function startDeliveries(

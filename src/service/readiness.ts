@@ -18,15 +18,12 @@ import { listJobStatus } from "../jobs/status.ts";
 import { listCurrentGenerations } from "../personalization/generation.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** Reads the store, which is the same for all processes, as far as it responds in time. */
+/** Reads the store, which all processes share, within a time limit. */
 export interface StoreReader {
-  /** For a probe. */
   readonly readHealth: () => Promise<HealthReadings>;
-  /** For a scrape. */
   readonly readAll: () => Promise<StoreReadings>;
 }
 
-/** Sources of the metrics from the store. */
 export interface StoreReadings {
   readonly jobs: StoreReading<JobStatus[]>;
   readonly generations: StoreReading<readonly { readonly brand: string; readonly generation: number }[]>;
@@ -37,7 +34,7 @@ export interface StoreReadings {
   readonly purge: StoreReading<PurgeStatus[]> | undefined;
 }
 
-/** Of the second that balancers wait for a probe, a busy machine may need half itself. */
+/** Load balancers wait one second for a probe; a busy machine may need half of that itself. */
 const readingLimitMs = 500;
 
 /**
@@ -47,7 +44,7 @@ export function createStoreReader(context: ServiceContext): StoreReader {
   const { connections, requests, push, purging } = context;
   const { background } = connections;
   const jobStatus = () => listJobStatus(background, context.jobs);
-  /** Starts the time limit of a probe or a scrape, for everything that it reads. */
+  /** Starts a time limit for everything that one probe or scrape reads. */
   const begin = () => {
     const lateAtMs = performance.now() + readingLimitMs;
     return async <T>(query: () => Promise<T>): Promise<StoreReading<T>> => {
@@ -80,7 +77,6 @@ export function createStoreReader(context: ServiceContext): StoreReader {
   };
 }
 
-/** Creates the handler of `/readyz`. */
 export function createReadiness(context: ServiceContext, store: StoreReader): Handler {
   const { config, requests, isNewStore } = context;
   const data = () => describeStarting(context.scheduler.starting);
@@ -94,12 +90,12 @@ export function createReadiness(context: ServiceContext, store: StoreReader): Ha
     // A new job must not take the replicas of a store with data out of rotation.
     ...(config.staleData === "fail" && {
       ...(isNewStore && { data }),
-      // Nor must a status that is not known: all replicas read the same store.
+      // Neither must an unknown status: all replicas read the same store.
       jobs: (reading) => describeStale(reading, isNewStore),
     }),
   };
   const advisory: Record<string, Check> = {
-    // All replicas share the store. Without them even the responses in their caches would be
+    // All replicas share the store. Out of rotation, even the responses in their caches would be
     // unavailable.
     database: () =>
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,

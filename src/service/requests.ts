@@ -25,7 +25,7 @@ import { createLimiters } from "./limiters.ts";
 import type { Part } from "./parts.ts";
 import type { PublicContext } from "./public.ts";
 
-/** What the metrics of this process are made from. */
+/** Sources of this process's metrics. */
 export interface ProcessMeters {
   readonly requests: RequestCounter;
   readonly cache: ResponseCache;
@@ -39,15 +39,15 @@ export interface RequestHandling extends Part {
   readonly meters: ProcessMeters;
   readonly networks: ClientNetworks;
   readonly sources: Omit<PublicContext, "config" | "readiness" | "pages" | "webhooks">;
-  /** Whether this process has cached responses that it serves while the store is unreachable. */
+  /** Whether cached responses can be served while the store is unreachable. */
   servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;
-  /** Returns what the endpoints of a listener share. */
+  /** Returns the context that a listener's endpoints share. */
   forListener(listener: "public" | "admin"): ListenerContext;
 }
 
 /**
- * Connects the caches to the change log, before anything is cached.
+ * Connects the caches to the change log before anything is cached.
  * @param signal aborts when responses are the last on their connections
  */
 export async function startRequestHandling(

@@ -8,10 +8,10 @@ import type { SampleContext } from "../sample/catalog.ts";
 import { samplePages } from "../sample/index.ts";
 import { examplePath, isSampleShop } from "../sample/shop.ts";
 
-/** From source, the first call bundles the widget. */
+/** When run from source, the first call bundles the widget. */
 export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
 
-/** Reads the store through the same concurrency limit as the operations. */
+/** Uses the same concurrency limit as the operations. */
 function contextOf(
   { brand, publicUrl }: Config,
   { query, findProduct, personalization }: OperationContext,
@@ -27,11 +27,10 @@ function contextOf(
   };
 }
 
-/** Creates the example shop's pages. */
 export const createSamplePages = (config: Config, context: OperationContext): Readonly<Record<string, RenderPage>> =>
   isSampleShop(config.shopDomain) ? samplePages(contextOf(config, context)) : {};
 
-/** Finds an active product, if possible one that can be personalized. */
+/** Finds an active product, preferably one that can be personalized. */
 export async function findDefaultSampleProduct(
   config: Config,
   context: OperationContext,
@@ -40,8 +39,6 @@ export async function findDefaultSampleProduct(
   return await findDefaultProduct(contextOf(config, context));
 }
 
-/**
- * Returns the URL of the example's product page; undefined unless the shop is the sample brand's.
- */
+/** The example's product page; undefined unless the shop is the sample brand's. */
 export const exampleUrlOf = (shopDomain: string, publicUrl: string): string | undefined =>
   isSampleShop(shopDomain) ? publicUrl + examplePath : undefined;

@@ -27,14 +27,14 @@ import { exampleUrlOf } from "./sample.ts";
 import { sampleFolderOf } from "./sample-feeds.ts";
 
 export interface Service {
-  /** URL of the public listener on this machine. */
+  /** On this machine. */
   readonly publicUrl: string;
-  /** URL at which others reach it. */
+  /** For other machines. */
   readonly linkUrl: string;
   /** A product page of the example; undefined unless the shop is the sample brand's. */
   readonly exampleUrl: string | undefined;
   readonly adminUrl: string;
-  /** @param isUrgent whether to skip the time that load balancers get to send requests elsewhere */
+  /** @param isUrgent whether to skip the time for load balancers to stop sending requests */
   stop(isUrgent: boolean): Promise<void>;
 }
 
@@ -42,13 +42,13 @@ export interface Service {
 const firstRunsMs = 10_000;
 
 /**
- * Opens the store, runs the jobs that have never succeeded, listens, and runs the jobs on their
+ * Opens the store, runs jobs that have never succeeded, listens, and runs the jobs on their
  * schedules.
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal): Promise<Service> {
   const parts = new Parts();
-  // Everything that works in the background begins to stop at once; the parts wait for it in order.
+  // All background work begins to stop at once; then the parts wait for it in order.
   const stopping = new AbortController();
   const abort = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
   signal.addEventListener("abort", abort, { once: true });
@@ -68,7 +68,7 @@ export async function startService(config: Config, log: Log, signal: AbortSignal
 async function startParts(parts: Parts, config: Config, log: Log, signal: AbortSignal): Promise<Omit<Service, "stop">> {
   await probeListeners(config);
   const connections = parts.add(await openConnections(config, log));
-  // One for everything in this process, so that it shares a token, its points, and what is refused.
+  // Shared by the whole process, because it holds a token, points, and refused addresses.
   const platform = await createPlatform(config, log, sharedPoints(connections.scheduling));
   const jobs = listJobs(config, log, platform);
   noteMissingSync(platform, config, log);
@@ -78,9 +78,9 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
     const { runPastWeek } = await import("./past-week.ts");
     await runPastWeek(config, sampleFolder, log, signal);
   }
-  /** Id of this process among those of the store. */
+  /** Id of this process, unique in the store. */
   const holder = crypto.randomUUID();
-  // Stopped late: they give up connections that would never respond.
+  // Stopped late, because it drops connections that would never respond.
   parts.add(watchWrites(connections));
   const writes = parts.add(checkWrites(connections, log));
   const requests = parts.add(await startRequestHandling(config, connections, platform, log, signal));
@@ -110,7 +110,7 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
   const { cache } = requests.meters;
   const { scheduling: database } = connections;
   const purges = purging?.start({ database, holder, cache, originUrl: publicUrl, log, signal });
-  // Together, because requests in progress must not wait for a CDN to answer.
+  // Together, because requests in progress must not wait for a CDN's response.
   parts.add({ stop: (isUrgent) => Promise.all([listeners.stop(isUrgent), purges?.stop(isUrgent)]) });
   const linkUrl = config.publicUrl || publicUrl;
   return { publicUrl, linkUrl, exampleUrl: exampleUrlOf(config.shopDomain, linkUrl), adminUrl };
@@ -123,7 +123,7 @@ const refuseRun = async () => {
   );
 };
 
-/** Starts the schedules of the jobs, unless `SCHEDULER` is off. */
+/** Starts the jobs' schedules, unless `SCHEDULER` is off. */
 function startJobs(
   jobs: readonly PlannedJob[],
   { scheduling, writer }: Connections,
@@ -136,7 +136,7 @@ function startJobs(
   const runs = new ManualRuns(log, slots);
   const context = { database: scheduling, log, monitors, config, signal };
   const isOn = config.scheduler === "on";
-  // Also cleans up after lost runs, even if there are no jobs.
+  // Cleans up after lost runs, even without jobs.
   const scheduler = startScheduler(isOn ? jobs : [], {
     ...context,
     slots,

@@ -10,13 +10,13 @@ import { parameter } from "../http/request.ts";
 import { fileHandler } from "../http/static-file.ts";
 
 /**
- * Bundled at compile time: when this file is loaded from source, or when the executable is built. So
- * it cannot be older than its source.
+ * Bundled when this file is loaded from source, or when the executable is built, so it cannot be
+ * older than its source.
  */
 const { script, form, formFile } = buildPersonalizer();
 const version = hashTag(script);
 
-// Pages with cross-origin isolation load only resources that have this header.
+// Pages with cross-origin isolation load only resources with this header.
 const headers = { "Cross-Origin-Resource-Policy": "cross-origin" };
 const immutableHeaders = { ...headers, "Cache-Control": "public, max-age=31536000, immutable" };
 
@@ -26,13 +26,12 @@ const toParts = (body: string): ResponseParts & { readonly body: string } => ({
   headers,
 });
 
-/** Path of this version of the widget's script. */
+/** Includes the version of the widget's script. */
 export const widgetPath = `/personalization-options/${version}.js`;
 
-/** `GET /personalization-options.js`: the current version of the widget's script. */
+/** `GET /personalization-options.js`: the current script of the widget. */
 export const getWidget: Handler = fileHandler(() => toParts(script));
 
-/** The widget's texts by language. */
 const languages = new Map(
   Object.entries({ de, es, fr, ja }).map(([language, texts]) => [
     `${language}.json`,
@@ -42,7 +41,7 @@ const languages = new Map(
 
 const getForm = fileHandler(() => toParts(form));
 
-/** By file name, these versions, which clients cache permanently. */
+/** Versioned files by name, which clients cache permanently. */
 const immutable = new Map(
   [[`${version}.js`, script] as const, [formFile, form] as const].map(([name, body]) => [
     name,
@@ -53,9 +52,9 @@ const immutable = new Map(
 const [contract = ""] = formFile.match(/^form-\d+-/) ?? [];
 
 /**
- * `GET /personalization-options/:file`: the texts of a language, or a version of one of the scripts.
- * Requests for any other version, from an outdated page or to an outdated replica, get the current
- * script with a short cache lifetime; those for a form that expects another first script get none.
+ * `GET /personalization-options/:file`: the texts of a language, or a version of a script. A
+ * request for another version, from an outdated page or to an outdated replica, gets the current
+ * script with a short cache lifetime. A form that expects another first script gets none.
  */
 export const getWidgetVersion: Handler = (request, ...rest) => {
   const file = parameter(request, "file");
