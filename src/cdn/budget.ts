@@ -3,19 +3,22 @@ import type { PurgePosition, PurgeState } from "./position.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
-/** Purges that the budget carries within this time are sent one by one; more become one of a kind. */
+/**
+ * Tags that the budget allows within this time are purged one by one; more become one tag per kind.
+ */
 const maxWaitS = 10;
-/** The rest is for what other clients of the account send, and for requests that catch up. */
+/** The rest is for other clients of the account, and for requests that catch up. */
 const usableShare = 0.9;
-/** Requests at once. For a provider without a budget, also within the time that a purge may wait. */
+/**
+ * Concurrent requests. Without a budget, also the number of requests within the time a purge may
+ * wait.
+ */
 export const maxRequests = 500;
 
-/** The part of a request that decides its cost. */
 export interface TaggedRequest {
   readonly tags: readonly string[];
 }
 
-/** The tokens that a provider's budget has at a time. */
 export class Budget {
   readonly #target: PurgeTarget;
   readonly #now: string;
@@ -26,26 +29,25 @@ export class Budget {
     this.#target = target;
     this.#now = now;
     const { burst, perSecond } = target.budget ?? { burst: maxRequests, perSecond: 0 };
-    // Enough for one tag of each kind in any case.
+    // Always enough for one tag of each kind.
     this.#burst = Math.max(kinds.length, Math.floor(burst * usableShare));
-    // After the clock was set back, the time is in the future, perhaps for long.
+    // After the clock was set back, the time is in the future, perhaps far.
     const passedS = tokens === undefined ? 0 : Math.abs(Date.parse(now) - Date.parse(tokens.at)) / 1000;
     this.#available =
       tokens === undefined ? this.#burst : refill(tokens.left, passedS, { size: this.#burst, perSecond });
   }
 
-  /** More tags than these need more than the budget carries soon. */
+  /** Beyond this number of tags, the budget would take too long. */
   get maxTagsSoon(): number {
     const { budget, maxTags } = this.#target;
     return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
   }
 
-  /** Tokens that are available within the time that a purge may wait. */
+  /** Tokens available within the time that a purge may wait. */
   get #soon(): number {
     return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
   }
 
-  /** Whether it carries requests now. */
   carries(requests: readonly TaggedRequest[]): boolean {
     return costOf(requests, this.#target.budget) <= this.#available;
   }
@@ -58,7 +60,6 @@ export class Budget {
     return costOf(requests, this.#target.budget) <= this.#burst;
   }
 
-  /** The tokens that are left after requests; undefined without a budget. */
   without(requests: readonly TaggedRequest[]): PurgeState["tokens"] {
     if (this.#target.budget === undefined) return undefined;
     return { left: this.#available - costOf(requests, this.#target.budget), at: this.#now };
@@ -71,7 +72,6 @@ export function giveBack(state: PurgeState, unsent: readonly TaggedRequest[], { 
   return { ...state, tokens: { ...state.tokens, left: state.tokens.left + costOf(unsent, budget) } };
 }
 
-/** Whether the budget carries any purge now. */
 export const hasTokens = ({ state, now }: PurgePosition, target: PurgeTarget): boolean =>
   state === undefined || new Budget(target, state, now).carries([{ tags: [""] }]);
 

@@ -1,6 +1,5 @@
 export type ProbeResult = "fresh" | "stale" | "failed";
 
-/** Counts what this process did since it started. */
 export class PurgeCounter {
   sent = 0;
   failed = 0;

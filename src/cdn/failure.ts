@@ -3,10 +3,9 @@ import type { PurgePosition, PurgeRecord, PurgeState } from "./position.ts";
 import type { PurgeError } from "./send.ts";
 
 const maxRetryS = 60;
-/** How many purges operators are shown. */
 const maxRecords = 5;
 
-/** Whether the provider is not to be asked yet. After the clock was set back, it is. */
+/** Whether to wait before the next request. Does not wait after the clock was set back. */
 export function mustWait({ state, now }: PurgePosition): boolean {
   if (state?.failure === undefined) return false;
   const { at, retryAt } = state.failure;
@@ -14,8 +13,8 @@ export function mustWait({ state, now }: PurgePosition): boolean {
 }
 
 /**
- * The state after a purge failed. Purges after it are few at once, because those that succeed before
- * another failure are repeated.
+ * The state after a failed purge. The next purges are small, because successful ones are repeated
+ * after another failure.
  * @param random from 0 to 1
  */
 export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
@@ -29,8 +28,8 @@ export function fail(state: PurgeState, error: PurgeError, now: string, random: 
 }
 
 /**
- * Adds to the state after a purge what operators want to know of it.
- * @param before the state when it began
+ * Adds a record for operators.
+ * @param before the state when the purge began
  */
 export function record(
   next: PurgeState,

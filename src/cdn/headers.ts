@@ -1,18 +1,17 @@
-/** How a provider's caches learn how long to keep a response, and by which tags to purge it. */
+/** How a provider's caches learn how long to keep a response, and which tags purge it. */
 export interface Cdn {
-  /** Field that only this CDN reads, in place of `Cache-Control`. */
+  /** Header that only this CDN reads, instead of `Cache-Control`. */
   readonly cacheField: string;
   readonly tagField: string;
   readonly tagSeparator: "," | " ";
-  /** Limit of one tag, in bytes. */
   readonly maxTagLength: number;
-  /** Limit of the field's value, in bytes. */
+  /** Limit of the header's value, in bytes. */
   readonly maxTagsLength: number;
 }
 
 /**
- * By the names in the setting `CDN`. Each CDN reads its own headers, so only those of one are sent: all of
- * them took a third of 750 bytes. Responses with more tags than fit are not cached, because CDNs drop tags.
+ * By the names in the setting `CDN`. Only one CDN's headers are sent: all of them took a third of
+ * 750 bytes. A response with too many tags is not cached, because CDNs drop tags.
  */
 export const cdns = {
   none: undefined,
@@ -39,7 +38,7 @@ export const cdns = {
     maxTagLength: 8000,
     maxTagsLength: 8000,
   },
-  // Akamai has the lowest limits: it ignores longer tags without an error.
+  // Akamai has the lowest limits, and silently ignores longer tags.
   generic: {
     cacheField: "CDN-Cache-Control",
     tagField: "Cache-Tag",
@@ -52,15 +51,16 @@ export const cdns = {
 export type CdnName = keyof typeof cdns;
 
 /**
- * The tag of a SKU, style, or choice group by its fingerprint. Changes of personalization are recorded
- * by fingerprint, so a purge needs no list of the SKUs that use a style.
+ * The tag of a SKU, style, or choice group. Personalization changes are recorded by fingerprint, so
+ * a purge needs no list of the SKUs that use a style.
  */
 export const fingerprintTag = (fingerprint: number) => `pz-${fingerprint.toString(36)}`;
 
-/** The tag of one response. */
 export const keyTag = (noun: string, key: string) => `${noun}-${percentEncode(key)}`;
 
-/** All but letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`. */
+/**
+ * Keeps only letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`.
+ */
 const percentEncode = (text: string) =>
   encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,

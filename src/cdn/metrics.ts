@@ -18,7 +18,6 @@ export const measurePurgeStatus = (statuses: readonly PurgeStatus[]): Metric[] =
   ),
 ];
 
-/** Metrics of the purges of this process. */
 export const measurePurges = ({ sent, failed, tags, kinds, probes }: PurgeCounter): Metric[] => [
   counter("purge_requests_total", "Purges sent to the CDN by result: `purged` or `failed`.", "result", [
     [sent, { result: "purged" }],

@@ -14,7 +14,6 @@ const common = {
     ),
 };
 
-/** The options by CDN. */
 export const purgeShapes = {
   fastly: {
     service: z.string().regex(/^\w+$/, "expected the ID of a Fastly service").describe("ID of the Fastly service."),
@@ -71,8 +70,6 @@ export const purgeSchemas = {
 
 export type PurgingCdn = keyof typeof purgeSchemas;
 
-/** The options of one CDN. */
 export type PurgeOptionsOf<Name extends PurgingCdn> = { readonly cdn: Name } & z.infer<(typeof purgeSchemas)[Name]>;
 
-/** The table `[purge]`. */
 export type PurgeOptions = { [Name in PurgingCdn]: PurgeOptionsOf<Name> }[PurgingCdn];

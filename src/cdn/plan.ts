@@ -7,17 +7,15 @@ import type { PurgeTarget } from "./target.ts";
 
 /**
  * When a change is purged again. No process lets a CDN keep a response that it could not have
- * verified within two seconds, so after this time, none with the old data is on its way any more.
+ * verified within two seconds, so by then, no response with old data is in flight.
  */
 export const secondPurgeS = 5;
 
-/** The changes that a purge may cover. */
 export interface PurgeRange {
-  /** Everything is to be purged, because the changes are unknown. */
   readonly isEverything: boolean;
-  /** Changes to purge for the first time: after one number, and up to another. */
+  /** Changes for a first purge: after one number, up to another. */
   readonly first: readonly [after: number, upTo: number];
-  /** The last mark whose second purge is due, and whether that is of everything. */
+  /** The last mark whose second purge is due, and whether it covers everything. */
   readonly due: PurgeMark | undefined;
 }
 
@@ -52,13 +50,11 @@ export interface PurgePlan {
   /** Whether everything is purged, because the changes are unknown. */
   readonly isEverything: boolean;
   readonly requests: readonly TaggedRequest[];
-  /** The state before the requests are sent: without the tokens that they take. */
+  /** The state before the requests are sent, less their tokens. */
   readonly reserved: PurgeState;
-  /** The state after they succeeded. */
   readonly next: PurgeState;
 }
 
-/** The changes within a {@link PurgeRange}. */
 export interface RangeChanges {
   readonly first: readonly NumberedChange[];
   readonly due: readonly NumberedChange[];
@@ -104,14 +100,13 @@ export function planPurge(
   };
 }
 
-/** The tags to purge now. */
 interface Choice {
-  /** For the first time, and for the second time. */
+  /** Tags to purge for the first time, and for the second time. */
   readonly first: TagKinds;
   readonly due: TagKinds;
-  /** The last change that is then purged for the first time. */
+  /** The last change whose first purge this includes. */
   readonly upTo: number;
-  /** The last change that is then purged for the second time; undefined if none is. */
+  /** The last change whose second purge this includes; undefined if none. */
   readonly settled: number | undefined;
 }
 
@@ -140,18 +135,18 @@ function choose(
     if (begin !== undefined) return { first: begin.tags, due: nothing, upTo: begin.upTo, settled: undefined };
     const rest = first.size === 0 ? takePrefix(changes.due, target, fits) : undefined;
     if (rest !== undefined) return { first: nothing, due: rest.tags, upTo: after, settled: rest.upTo };
-    // One change may have more tags than a request.
+    // A single change may have more tags than a request.
     if (budget.carries(all)) return { first, due, upTo, settled };
     if (budget.canEverCarry(all)) return undefined;
   }
-  // The kind with the most tags first: the responses of the other may stay.
+  // Starts with the kind that has the most tags, so that responses of the other kind may stay.
   for (const [ofFirst, ofDue] of collapse(first, due)) {
     if (budget.carries(toRequests(ofFirst, ofDue, target))) return { first: ofFirst, due: ofDue, upTo, settled };
   }
   return undefined;
 }
 
-/** Of a cache that has not been purged yet, up to which nothing is known. */
+/** The state of a cache that has never been purged, so that nothing is known about it. */
 const createState = (newest: number): PurgeState => ({
   form: "",
   history: "",
@@ -165,7 +160,7 @@ const createState = (newest: number): PurgeState => ({
 
 const allKinds = (): TagKinds => new Map(kinds.map((kind) => [kind, kind]));
 
-/** The tags of changes. When they are more than `maxTags`, the kind with the most becomes one tag. */
+/** Collects tags of changes. Beyond `maxTags`, the kind with the most becomes one tag. */
 function collectTags(changes: readonly NumberedChange[], maxTags: number): TagKinds {
   const tags: TagKinds = new Map();
   for (const change of changes) {
@@ -178,7 +173,7 @@ function collectTags(changes: readonly NumberedChange[], maxTags: number): TagKi
   return tags;
 }
 
-/** Replaces the tags of kinds by the tags of these kinds. */
+/** Replaces the tags of these kinds with the tag of the whole kind. */
 function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): void {
   const found = new Set<NumberedChange["noun"]>();
   for (const [tag, kind] of tags) {
@@ -198,7 +193,7 @@ function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Reques
   return found.map(({ tags }) => ({ tags }));
 }
 
-/** The first changes whose tags fit; undefined if those of one do not. */
+/** The first changes whose tags fit; undefined if even one change does not fit. */
 function takePrefix(
   changes: readonly NumberedChange[],
   target: PurgeTarget,
@@ -224,7 +219,7 @@ function takePrefix(
   return upTo === undefined ? undefined : { tags, upTo };
 }
 
-/** Purges of the kind with the most tags as a whole, then of both. */
+/** Purges of the kind with the most tags as a whole, then of both kinds. */
 function collapse(first: TagKinds, due: TagKinds): [TagKinds, TagKinds][] {
   const byCount = sortByCount([first, due]);
   return byCount.map((_, index) => {
@@ -237,7 +232,7 @@ function collapse(first: TagKinds, due: TagKinds): [TagKinds, TagKinds][] {
   });
 }
 
-/** The kinds, the one with the most tags first. */
+/** The kind with the most tags comes first. */
 function sortByCount(tags: readonly TagKinds[]) {
   const counts = new Map(kinds.map((kind) => [kind, 0]));
   for (const each of tags) for (const kind of each.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);

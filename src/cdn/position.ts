@@ -3,46 +3,45 @@ import type { Position } from "../database/change-log.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { Lease } from "../database/lease.ts";
 
-/** The right to purge a cache. @param holder id of this process among those of the store */
+/**
+ * The right to purge a cache.
+ * @param holder id of this process, unique in the store
+ */
 export const purgeLease = (database: Database, target: string, holder: string): Lease =>
   new Lease(database, { name: `purge ${target}`, holder, renewMs: 500, shortestS: 1, longestS: 5 });
 
-/** A first purge whose second one is due later. */
+/** A first purge whose second one is still due. */
 export interface PurgeMark {
-  /** Number of the last change that was purged. */
   readonly upTo: number;
-  /** Whether everything was purged, and not only changes. */
+  /** Whether everything was purged instead of single changes. */
   readonly isEverything: boolean;
   /** When: ISO 8601, by the database's clock. */
   readonly at: string;
 }
 
-/** How far a cache has been purged. */
 export interface PurgeState {
-  /** Identifies everything besides the data that responses depend on. */
+  /** Identifies all that responses depend on besides the data. */
   readonly form: string;
-  /** In which history of the store the numbers are. */
+  /** The history of the store that the numbers refer to. */
   readonly history: string;
-  /** Number of the last change that was purged once, and of the last one that was purged twice. */
+  /** The last change that was purged once, and the last that was purged twice. */
   readonly first: number;
   readonly second: number;
-  /** In the order of their changes. */
+  /** Ordered by change. */
   readonly marks: readonly PurgeMark[];
-  /** Tokens of the provider's budget that were left at a time; undefined for a full bucket. */
+  /** Tokens left in the provider's budget at a time; undefined for a full bucket. */
   readonly tokens: { readonly left: number; readonly at: string } | undefined;
-  /** How many purges to send before the state is saved; undefined for any number. */
+  /** How many purges to send before the state is saved; undefined for no limit. */
   readonly atOnce: number | undefined;
-  /** Undefined while purging works. */
   readonly failure: PurgeFailure | undefined;
-  /** The last purges, the newest first; absent before the first. */
+  /** Newest first; absent before the first purge. */
   readonly recent?: readonly PurgeRecord[];
 }
 
-/** A purge that succeeded. */
 export interface PurgeRecord {
-  /** When, by the database's clock. */
+  /** By the database's clock. */
   readonly at: string;
-  /** How many changes it was the first purge for; 0 if it only repeated one. */
+  /** Changes that it purged for the first time; 0 if it was only a second purge. */
   readonly changes: number;
   /** Whether everything was purged, because the changes were unknown. */
   readonly isAll: boolean;
@@ -50,14 +49,12 @@ export interface PurgeRecord {
   readonly tags: number;
 }
 
-/** Purges that failed in a row. */
 export interface PurgeFailure {
   readonly count: number;
-  /** When the first and the last of them were sent, and when the next is: by the database's clock. */
+  /** Times of the first and the last request, and of the next one, by the database's clock. */
   readonly since: string;
   readonly at: string;
   readonly retryAt: string;
-  /** Of the last one. */
   readonly reason: string;
 }
 
@@ -71,8 +68,8 @@ export interface PurgePosition {
 }
 
 /**
- * How far a cache has been purged, and how far the changes are.
- * @throws StandbyError when the server is a standby, whose changes may be behind
+ * Reads how far a cache has been purged, and the newest change.
+ * @throws StandbyError when the server is a standby, whose changes may lag behind
  */
 export async function findPurgePosition({ read, engine }: Queryable, target: string): Promise<PurgePosition> {
   const [row] = await read<{ newest: number; state: string | null; history: string | null; now: string }>(
@@ -87,10 +84,10 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
 
 /**
  * Saves how far a cache has been purged.
- * @param from the state before
+ * @param from the previous state
  * @param lease the right to purge
- * @returns false if another process has had the right to purge meanwhile, or if the state was removed
- * to have everything purged: then nothing is saved
+ * @returns false, without saving, if another process has had the right meanwhile, or the state was
+ *   removed to have everything purged
  */
 export async function savePurgeState(
   transaction: Transaction,
@@ -110,17 +107,20 @@ export async function savePurgeState(
   return count > 0;
 }
 
-/** Has everything purged, everywhere. */
+/** Causes a purge of everything in every cache. */
 export async function removePurgeStates(database: Database): Promise<void> {
   await database.inTransaction(({ sql }) => sql`DELETE FROM purge_target`);
 }
 
-/** How purging a cache does, for operators. */
+/** The status of a cache's purges, for operators. */
 export interface PurgeStatus {
   readonly target: string;
   /** Changes that have not been purged. */
   readonly changes: number;
-  /** Age of the oldest of them, or of the first of the purges that failed in a row; 0 when all is purged. */
+  /**
+   * Age of the oldest of them, or of the first of consecutive failures; 0 when all changes are
+   * purged.
+   */
   readonly oldestS: number;
   readonly failure: PurgeFailure | undefined;
   readonly recent: readonly PurgeRecord[];

@@ -12,7 +12,6 @@ const sampleSize = 3;
 const againMs = (secondPurgeS + 2) * 1000;
 
 export interface ProberOptions {
-  /** URL of the service as shoppers reach it, through the CDN. */
   readonly edgeUrl: string;
   readonly originUrl: string;
   readonly counter: PurgeCounter;
@@ -21,7 +20,10 @@ export interface ProberOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads a sample of purged addresses through the CDN: a purge may succeed without any effect. */
+/**
+ * Reads a sample of purged addresses through the CDN, because a purge may succeed without any
+ * effect.
+ */
 export class Prober {
   readonly #options: ProberOptions;
   #lastMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +34,6 @@ export class Prober {
     this.#options = options;
   }
 
-  /** Settles when no probe is in progress. */
   get stopped(): Promise<unknown> {
     return this.#probing;
   }
@@ -45,7 +46,7 @@ export class Prober {
     const from = Math.floor(Math.random() * paths.length);
     const sample = new Set([...paths.slice(from, from + sampleSize), ...paths.slice(0, sampleSize)]);
     const probes = [...sample].slice(0, sampleSize).map((path) => this.#probeOne(path));
-    // Without its result, which would hold the results of all probes before.
+    // Drops the result, which would retain the results of all earlier probes.
     this.#probing = Promise.all([this.#probing, ...probes]).then(() => {});
   }
 
@@ -82,7 +83,7 @@ export class Prober {
   }
 }
 
-/** @returns the status and the entity tag; a CDN may make the tag a weak one */
+/** @returns the status and the entity tag, which a CDN may have weakened */
 async function read(fetch: Fetch, url: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   await response.arrayBuffer();

@@ -5,14 +5,15 @@ import type { PurgeRequest, PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
 const maxRetryAfterS = 3600;
-/** A response says what went wrong in fewer. An address that leads to something large must not fill the memory. */
+/**
+ * An error message is shorter. A wrong address that serves something large must not fill the
+ * memory.
+ */
 const maxBodyBytes = 65_536;
 
-/** Why a purge failed. */
 export class PurgeError extends Error {
-  /** The provider refused it because there were too many. */
   readonly isThrottled: boolean;
-  /** Seconds to wait, as the provider says. */
+  /** The provider's `Retry-After`, in seconds. */
   readonly retryAfterS: number | undefined;
 
   constructor(
@@ -38,7 +39,7 @@ export async function sendPurge(
   let response: Response;
   let body: string;
   try {
-    // A redirect could lead anywhere, with the token.
+    // A redirect could send the token anywhere.
     response = await fetch(url, {
       ...request,
       redirect: "manual",

@@ -2,7 +2,6 @@ import { hideCredentials } from "../base/credentials.ts";
 import type { PurgeOptions, PurgeOptionsOf } from "./options.ts";
 import type { PurgeBudget, PurgeTarget } from "./target.ts";
 
-/** The caches that the settings say to purge. */
 export function createTargets(options: PurgeOptions, token: string): PurgeTarget[] {
   switch (options.cdn) {
     case "fastly":
@@ -26,7 +25,8 @@ function fastly({ service, api_url: api }: PurgeOptionsOf<"fastly">, token: stri
     name: `fastly ${service}`,
     maxTags: 256,
     maxBytes: jsonMaxBytes,
-    // 100,000 purges an hour for an account, where each key counts. Other services of it share them.
+    // 100,000 purges an hour for an account, counted by key and shared with the account's other
+    // services.
     budget: { unit: "tag", burst: 10_000, perSecond: 25 },
     toRequest: (tags) => ({
       url: `${withoutSlash(api)}/service/${service}/purge`,
@@ -41,7 +41,7 @@ function fastly({ service, api_url: api }: PurgeOptionsOf<"fastly">, token: stri
   };
 }
 
-/** Requests of an account: https://developers.cloudflare.com/cache/how-to/purge-cache/ */
+/** Requests per account: https://developers.cloudflare.com/cache/how-to/purge-cache/ */
 const cloudflareBudgets: Readonly<Record<PurgeOptionsOf<"cloudflare">["plan"], PurgeBudget>> = {
   free: { unit: "request", burst: 25, perSecond: 5 / 60 },
   pro: { unit: "request", burst: 25, perSecond: 5 },
@@ -84,7 +84,7 @@ function varnish(url: string, token: string): PurgeTarget {
         ...(token !== "" && { Authorization: `Bearer ${token}` }),
       },
     }),
-    // A Varnish that has another configuration passes PURGE on, and may return 200 for it.
+    // A Varnish server with another configuration forwards PURGE, and may return 200 for it.
     findProblem: (body) => (/^\d+ purged/m.test(body) ? undefined : "the response is not that of deploy/varnish.vcl"),
   };
 }
