@@ -6,18 +6,17 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export type SendableBody = Bytes | Blob;
 const minBlobBytes = 16_384;
 
-/** Gets to know when a body takes more or less memory than before. */
 export interface SizeListener {
   resized(): void;
 }
 
-/** The bodies whose first compression is in progress or waits for a thread. */
+/** The bodies whose first compression is in progress or queued. */
 export class CompressionLoad {
   bytes = 0;
   readonly maxBytes = 32 * 2 ** 20;
 }
 
-/** A body in the encodings in which it was requested, and in no other. Each is compressed on its first request. */
+/** A body in the encodings that were requested. Each is created on its first request. */
 export class EncodedBody {
   /** Set by the cache that keeps the body. */
   sizeListener: SizeListener | undefined;
@@ -28,10 +27,8 @@ export class EncodedBody {
   protected br: SendableBody | undefined;
   protected zstd: SendableBody | undefined;
   protected gzip: SendableBody | undefined;
-  /** Encodings in progress. */
   #pending: Map<ContentEncoding, Promise<SendableBody>> | undefined;
   readonly #effort: Effort;
-  /** Size in bytes, uncompressed. */
   readonly #length: number;
 
   /** @param effort `best` for a body that is sent as long as the process runs */
@@ -41,15 +38,14 @@ export class EncodedBody {
     this.#length = bytes.length;
   }
 
-  /** Size in bytes, in all encodings. */
   get size(): number {
     const { identity, br, zstd, gzip } = this;
     return sizeOf(this.#source) + sizeOf(identity) + sizeOf(br) + sizeOf(zstd) + sizeOf(gzip);
   }
 
   /**
-   * The encoding to send to a client that prefers another one: that, or none while many large bodies
-   * are being compressed. Requests arrive faster than that, also of clients that do not wait.
+   * The encoding to send when a client prefers this one: none, while many large bodies are being
+   * compressed. Requests arrive faster than that, even from clients that do not wait.
    */
   available(preferred: ContentEncoding, { bytes, maxBytes }: CompressionLoad): ContentEncoding {
     if (this.#length <= maxBlockingBytes.quick || this[preferred] !== undefined) return preferred;
@@ -57,7 +53,7 @@ export class EncodedBody {
     return hasRoom || this.#pending?.has(preferred) === true ? preferred : "identity";
   }
 
-  /** The body in an encoding; a promise only if that takes long, on its first request. */
+  /** The body in an encoding; a promise only for a slow first compression. */
   encode(encoding: ContentEncoding, load: CompressionLoad): SendableBody | Promise<SendableBody> {
     return this[encoding] ?? this.#pending?.get(encoding) ?? this.#add(encoding, load);
   }

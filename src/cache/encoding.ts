@@ -15,25 +15,29 @@ export const minCompressibleBytes = 1024;
 /** Clients send only a few dozen different `Accept-Encoding` values, so parsed ones are cached. */
 const parsed = new Map<string, ContentEncoding>();
 const maxParsed = 500;
-/** Parsing a longer value would cost more than the rest of the request. No browser sends half of that. */
+/**
+ * Parsing a longer value would cost more than the rest of the request. No browser sends half as
+ * much.
+ */
 const maxLength = 200;
 
 /**
- * The encoding that an `Accept-Encoding` header prefers, by its quality values; `identity` without
- * one.
+ * The preferred encoding of an `Accept-Encoding` header, by quality values; `identity` without one.
  */
 export function chooseEncoding(accepted: string | null): ContentEncoding {
   if (accepted === null || accepted === "" || accepted.length > maxLength) return "identity";
   const known = parsed.get(accepted);
   if (known !== undefined) return known;
   const encoding = parseAcceptEncoding(accepted);
-  // A client that invents values must not keep the common ones out.
+  // A client that invents values must not keep out the common ones.
   if (parsed.size >= maxParsed) parsed.clear();
   parsed.set(accepted, encoding);
   return encoding;
 }
 
-/** Finds a coding in the list, with its parameters: as many searches for a long list as for a short one. */
+/**
+ * Finds a coding with its parameters; needs as many searches for a long list as for a short one.
+ */
 const patternOf = (name: string) => new RegExp(`(?:^|,)[ \\t]*${name}[ \\t]*(?:;([^,]*))?(?:,|$)`, "i");
 const patterns = {
   zstd: patternOf("zstd"),
@@ -48,11 +52,10 @@ function parseAcceptEncoding(accepted: string): ContentEncoding {
   const others = qualityOf("others") ?? 0;
   const offers = compressions.map((name) => ({ name, quality: qualityOf(name) ?? others }));
   const best = offers.reduce((a, b) => (b.quality > a.quality ? b : a));
-  // `identity` is acceptable by default, but wins only if it is named with a higher quality.
+  // `identity` is acceptable by default, but wins only with an explicit, higher quality.
   return best.quality > 0 && best.quality >= (qualityOf("identity") ?? 0) ? best.name : "identity";
 }
 
-/** From 0 to 1; undefined if the list does not have it. */
 function findQuality(accepted: string, pattern: RegExp): number | undefined {
   const [found, parameters] = accepted.match(pattern) ?? [];
   if (found === undefined) return undefined;
@@ -61,7 +64,7 @@ function findQuality(accepted: string, pattern: RegExp): number | undefined {
   return quality >= 0 && quality <= 1 ? quality : 0;
 }
 
-/** How hard to compress: while a client waits, or a body that is sent as long as the process runs. */
+/** `quick` while a client waits, `best` for a body that is sent as long as the process runs. */
 export type Effort = "quick" | "best";
 
 const gzipLevels = { quick: 1, best: 6 } as const;

@@ -1,18 +1,16 @@
-/** An entry of an {@link EntryTable}, which sets all fields. */
 export abstract class TableEntry {
   /** 0 while it is in no table. */
   size = 0;
   namespace = "";
   key = "";
   wasUsed = false;
-  /** Neighbors in the order in which they were added. */
   older: this | undefined = undefined;
   newer: this | undefined = undefined;
 }
 
 /**
- * Entries by namespace and key, of limited total size. To make room, a hand goes around all entries:
- * it spares those that were used since it last passed, and evicts the others (SIEVE). So a hit only
+ * Entries by namespace and key, with a limited total size. A hand goes around all entries: it
+ * spares those that were used since its last pass, and evicts the others (SIEVE). So a hit only
  * sets a flag, and entries that are requested once leave first.
  */
 export class EntryTable<Entry extends TableEntry> {
@@ -23,8 +21,8 @@ export class EntryTable<Entry extends TableEntry> {
   #oldest: Entry | undefined;
   #newest: Entry | undefined;
   /**
-   * The next candidate for eviction; undefined for the oldest. An iterator of a map would keep every
-   * entry in memory that is deleted while it rests.
+   * The next candidate for eviction; undefined for the oldest. A map's iterator would retain every
+   * entry that is deleted while the iterator rests.
    */
   #hand: Entry | undefined;
   #size = 0;
@@ -35,7 +33,6 @@ export class EntryTable<Entry extends TableEntry> {
     this.#counts = counts;
   }
 
-  /** Of all entries. */
   get size(): number {
     return this.#size;
   }
@@ -57,7 +54,7 @@ export class EntryTable<Entry extends TableEntry> {
     return [...(this.#namespaces.get(namespace)?.values() ?? [])];
   }
 
-  /** Replaces the entry of a key. An entry that is larger than the whole table is not kept. */
+  /** Replaces a key's entry. Ignores an entry that is larger than the whole table. */
   set(namespace: string, key: string, entry: Entry): void {
     this.delete(namespace, key);
     entry.namespace = namespace;
@@ -79,7 +76,7 @@ export class EntryTable<Entry extends TableEntry> {
     entries.set(key, entry);
   }
 
-  /** Measures an entry again; without effect if the table does not have it any more. */
+  /** Measures an entry again; does nothing if the table no longer has it. */
   resize(entry: Entry): void {
     if (entry.size === 0) return;
     const size = this.#sizeOf(entry);
@@ -93,7 +90,7 @@ export class EntryTable<Entry extends TableEntry> {
     return entry !== undefined && this.remove(entry);
   }
 
-  /** @returns false if the table does not have the entry any more */
+  /** @returns false if the table no longer has the entry */
   remove(entry: Entry): boolean {
     if (entry.size === 0) return false;
     this.#size -= entry.size;
@@ -104,7 +101,7 @@ export class EntryTable<Entry extends TableEntry> {
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
-    // Otherwise a response that is still being sent would keep its neighbors in memory.
+    // Otherwise, a response that is still being sent would retain its neighbors.
     entry.older = undefined;
     entry.newer = undefined;
     return this.#namespaces.get(entry.namespace)?.delete(entry.key) === true;
@@ -118,7 +115,7 @@ export class EntryTable<Entry extends TableEntry> {
     while (this.#size + size > this.#maxSize) {
       const candidate = this.#hand ?? this.#oldest;
       if (candidate === undefined) return;
-      // Already now, so that the hand does not follow entries that are added next.
+      // Done now, so that the hand does not follow entries that are added next.
       this.#hand = candidate.newer;
       if (candidate.wasUsed) candidate.wasUsed = false;
       else {

@@ -1,7 +1,6 @@
 import { counter, gauge, type Metric } from "../base/metric.ts";
 import type { ResponseCache } from "./response-cache.ts";
 
-/** Metrics of the cache of this process. */
 export function measureCache(cache: ResponseCache): Metric[] {
   const { hits, stale, misses, collapsed, failed, evicted, invalidated } = cache.counts;
   return [

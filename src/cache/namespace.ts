@@ -2,16 +2,14 @@ import type { MaybePromise } from "../base/maybe-promise.ts";
 import type { CachePolicy } from "./policy.ts";
 import type { ResponseBody } from "./response.ts";
 
-/** The result of loading a key. */
 export interface CacheEntry {
   /** Undefined when the object does not exist. */
   readonly body: ResponseBody | undefined;
   /**
-   * Whether the response holds no data. Few such entries are kept, because clients can invent keys
-   * without limit.
+   * Whether the response has no data. Few such entries are kept, because clients can invent any
+   * number of keys.
    */
   readonly isEmpty: boolean;
-  /** Fingerprints of the data that the response was built from. */
   readonly fingerprints?: readonly number[];
 }
 
@@ -21,11 +19,11 @@ export interface CacheLifetime {
    * current.
    */
   readonly isInvalidated: boolean;
-  /** Entries are served without reloading for this long. */
+  /** How long entries are served without reloading. */
   readonly freshMs: number;
-  /** After that, they are served for this long while they are reloaded in the background. */
+  /** How long after that they are served while they are reloaded in the background. */
   readonly staleWhileRevalidateMs: number;
-  /** After that, they are served for this long when reloading fails. */
+  /** How long after that they are served if reloading fails. */
   readonly staleIfErrorMs: number;
 }
 
@@ -39,7 +37,7 @@ export interface CacheNamespace extends CacheLifetime {
   readonly load: (key: string, origin?: unknown) => MaybePromise<CacheEntry>;
 }
 
-/** Loads again so often: only a load notices that a product has reached its maximum age in the store. */
+/** Only a reload notices that a product has reached its maximum age in the store. */
 const invalidatedFreshMs = 5 * 60_000;
 
 /**

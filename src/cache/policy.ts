@@ -1,10 +1,9 @@
 /** How long browsers and shared caches may keep a response. */
 export interface CachePolicy {
-  /** `Cache-Control`. */
   readonly cacheControl: string;
-  /** The same for the field that only a CDN reads. */
+  /** The same for the header that only a CDN reads. */
   readonly cdnCacheControl: string;
-  /** Seconds for which a stale response may be served while its source fails. */
+  /** How long a stale response may be served while its source fails, in seconds. */
   readonly staleIfErrorS: number;
 }
 
@@ -15,7 +14,7 @@ const maxSeconds = 365 * 86_400;
 export const cdnNoStore = "no-store, max-age=0";
 
 /**
- * Parses directives with their seconds, such as `max-age=60, s-maxage=300`, or `no-store`.
+ * @param text such as `max-age=60, s-maxage=300`, or `no-store`
  * @throws Error that names the accepted directives
  */
 export function parseCachePolicy(text: string): CachePolicy {
@@ -42,7 +41,7 @@ export function parseCachePolicy(text: string): CachePolicy {
   };
 }
 
-/** The same policy with another lifetime in a CDN; `no-store` stays. */
+/** Changes the lifetime in a CDN; `no-store` stays. */
 export const withCdnLifetime = (policy: CachePolicy, seconds: number): CachePolicy => ({
   ...policy,
   cdnCacheControl: policy.cdnCacheControl.replace(/^public, max-age=\d+/, `public, max-age=${seconds}`),

@@ -9,9 +9,8 @@ class StoredEntry extends TableEntry implements SizeListener {
   readonly isEmpty: boolean;
   readonly body: ResponseBody | undefined;
   readonly fingerprints: readonly number[] | undefined;
-  /** As of when it was loaded, or reloaded without a difference. */
+  /** When it was loaded, or reloaded without a difference. */
   loadedAtMs: number;
-  /** It is not reloaded before this time. */
   retryAtMs = 0;
   readonly #table: EntryTable<StoredEntry>;
 
@@ -34,13 +33,12 @@ interface PendingLoad {
   readonly namespace: CacheNamespace;
   readonly stale: StoredEntry | undefined;
   result: Promise<PreparedResponse | undefined>;
-  /** The data may be as old as this: the store may have read it then, and answered much later. */
+  /** The data may be this old: the store may have read it then, and responded much later. */
   readonly asOfMs: number;
   /** Whether the data changed during the load, so that the result must not be stored. */
   isInvalidated: boolean;
 }
 
-/** Counts since the process started. */
 export interface CacheCounts {
   hits: number;
   stale: number;
@@ -51,24 +49,20 @@ export interface CacheCounts {
   invalidated: number;
 }
 
-/**
- * Memory of an entry besides what is counted, as measured: entity tag, objects, and what the allocator
- * rounds up.
- */
+/** Other memory of an entry, as measured: entity tag, objects, and the allocator's rounding. */
 const bytesPerEntry = 1200;
-/** For 10,000 empty results with short names. Clients can invent names of up to 16 kB. */
+/** Enough for 10,000 empty results with short names. Clients can invent names of up to 16 kB. */
 const maxEmptyBytes = 12_000_000;
-/** How long an empty result is served, and how long after a failure the next load may start. */
+/** How long an empty result is served, and the pause after a failed load. */
 const emptyFreshMs = 10_000;
 const retryDelayMs = 1000;
 /** Invalidation yields to the event loop after this many entries. */
 const entriesPerTurn = 5000;
-/** Keys of a namespace that were invalidated last. */
+/** The most recently invalidated keys that are remembered per namespace. */
 const maxInvalidatedKeys = 10;
 
 const noResult = Promise.resolve(undefined);
 
-/** Caches prepared responses, and collapses concurrent loads of the same key into one. */
 export class ResponseCache {
   readonly counts: CacheCounts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, invalidated: 0 };
   readonly #entries: EntryTable<StoredEntry>;
@@ -80,7 +74,7 @@ export class ResponseCache {
 
   /**
    * @param maxBytes 0 disables caching
-   * @param verifiedAtMs when entries were last verified: all changes before that have been applied
+   * @param verifiedAtMs when entries were last verified: all earlier changes have been applied
    */
   constructor(maxBytes: number, verifiedAtMs: (nowMs: number) => number) {
     this.#verifiedAtMs = verifiedAtMs;
@@ -97,18 +91,18 @@ export class ResponseCache {
     return this.#entries.count + this.#emptyEntries.count;
   }
 
-  /** Whether any response is cached, besides those of objects that do not exist. */
+  /** Whether any response is cached, except those of missing objects. */
   get hasResponses(): boolean {
     return this.#entries.count > 0;
   }
 
   /**
-   * The response for a key: without a promise when it is cached, or loaded without one.
+   * The response for a key, without a promise if it is cached or loaded synchronously.
    * @returns undefined when the object does not exist
    * @param nowMs by `performance.now()`
    * @param origin the request, for the namespace's `load`
-   * @throws the load's error when nothing is cached that may be served instead; `not_found` with
-   * an age for a missing object that cannot be verified
+   * @throws the load's error when no cached response can be served instead; `not_found` with an age
+   *   for a missing object that cannot be verified
    */
   get(
     namespace: CacheNamespace,
@@ -137,7 +131,6 @@ export class ResponseCache {
     return this.#prepare(namespace, stored, nowMs, "pds; hit");
   }
 
-  /** Removes one key after its data has changed. */
   invalidate(namespace: string, key: string): void {
     const id = toId(namespace, key);
     const pending = this.#pending.get(id);
@@ -145,10 +138,7 @@ export class ResponseCache {
     if (this.#entries.delete(namespace, key) || this.#emptyEntries.delete(namespace, key)) this.counts.invalidated++;
   }
 
-  /**
-   * Removes the entries that were built from changed data.
-   * @param fingerprints of the changed data; undefined removes the whole namespace
-   */
+  /** @param fingerprints of the changed data; undefined removes the whole namespace */
   async invalidateMatching(namespace: string, fingerprints: ReadonlySet<number> | undefined): Promise<void> {
     for (const [id, pending] of this.#pending) {
       if (pending.namespace.name === namespace) this.#discardResult(id, pending);
@@ -166,7 +156,7 @@ export class ResponseCache {
     }
   }
 
-  /** The keys that {@link invalidateMatching} removed last, each once: a sample, to look at them elsewhere. */
+  /** A sample of the keys that {@link invalidateMatching} removed last, to check them elsewhere. */
   takeInvalidated(namespace: string): readonly string[] {
     const keys = this.#invalidatedKeys.get(namespace) ?? [];
     this.#invalidatedKeys.delete(namespace);
@@ -202,7 +192,7 @@ export class ResponseCache {
     return this.#staleResponse(namespace, stored, nowMs, "unverified");
   }
 
-  /** When data was last known to be current: at its load, or when changes were last applied. */
+  /** When data was last known to be current: when it was loaded, or changes were last applied. */
   #asOfMs({ isInvalidated }: CacheNamespace, loadedAtMs: number, nowMs: number): number {
     return isInvalidated ? Math.max(loadedAtMs, this.#verifiedAtMs(nowMs)) : loadedAtMs;
   }
@@ -247,7 +237,7 @@ export class ResponseCache {
     if (!load.isInvalidated) this.#store(load, key, entry);
     const suffix = load.isInvalidated ? "" : "; stored";
     const forward = this.maxBytes === 0 ? "fwd=bypass" : `fwd=${load.stale === undefined ? "miss" : "stale"}${suffix}`;
-    // Changes during the load would have invalidated it. Requests that came later share the response.
+    // Changes during the load would have invalidated it. Later requests share the response.
     const { isInvalidated } = load;
     const nowMs = performance.now();
     const asOfMs = isInvalidated ? load.asOfMs : this.#asOfMs(load.namespace, load.asOfMs, nowMs);

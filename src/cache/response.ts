@@ -1,21 +1,20 @@
 import { EncodedBody } from "./encoded-body.ts";
 import { type ContentEncoding, type Effort, minCompressibleBytes } from "./encoding.ts";
 
-/** The field with the tags by which a CDN purges a response. */
+/** The header with a response's tags, which a CDN purges by. */
 export interface PurgeTags {
   readonly field: string;
   readonly value: string;
 }
 
-/** HTTP header fields by name. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** Every response has these. Browsers must not execute an API response. */
+/** On every response. Browsers must not execute an API response. */
 const securityHeaders: HeaderFields = { "X-Content-Type-Options": "nosniff" };
 
 /**
- * Allows pages of any site to read a response. Browsers reject requests with credentials, for which
- * `*` would not mean all headers. A private listener removes these headers.
+ * Lets pages of any site read a response. Browsers reject requests with credentials, for which `*`
+ * would not mean all headers. A private listener removes these headers.
  */
 const corsHeaders: HeaderFields = { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "*" };
 
@@ -25,11 +24,10 @@ const notModifiedHeaders: RegExp = /^(access-control-|age$|cache-|(cloudflare-)?
 /** For responses with an entity tag, which may be compressed. */
 export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
 
-/** The form in which a response is sent. */
 type Representation = ContentEncoding | "not-modified";
 
 /**
- * Headers that many responses share, built once per representation to save time on every request.
+ * Headers shared by many responses, built once per representation to save time on every request.
  */
 export class HeaderTemplate {
   readonly #fields: HeaderFields;
@@ -57,25 +55,19 @@ export class HeaderTemplate {
 
 export interface ResponseBodyOptions {
   readonly template: HeaderTemplate;
-  /** Default 200. */
   readonly status?: number;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /**
-   * Entity tag without quotes. With one, the response supports conditional requests and
-   * compression.
-   */
+  /** Without quotes. Enables conditional requests and compression. */
   readonly tag?: string;
   readonly purgeTags?: PurgeTags | undefined;
-  /** A name of its object besides the key, by which other responses refer to it. */
+  /** Another name of its object, by which other responses refer to it. */
   readonly alias?: string | undefined;
-  /** How hard to compress it for its first request; `quick` by default. */
   readonly effort?: Effort;
 }
 
-/** A body with its headers. */
 export class ResponseBody extends EncodedBody {
   readonly status: number;
-  /** Entity tag as sent. It is weak because all encodings of the body share it. */
+  /** As sent. It is weak because all encodings of the body share it. */
   readonly etag: string | undefined;
   readonly isCompressible: boolean;
   readonly purgeTags: PurgeTags | undefined;
@@ -94,8 +86,8 @@ export class ResponseBody extends EncodedBody {
   }
 
   /**
-   * The template's shared `Headers` with this body's values. Valid until the next call for any
-   * other body, which must have the same fields.
+   * The template's shared `Headers` with this body's values. Valid until the next call for another
+   * body, which must have the same headers.
    */
   headersFor(representation: Representation): Headers {
     const headers = this.#template.headersFor(representation);
@@ -105,23 +97,23 @@ export class ResponseBody extends EncodedBody {
   }
 }
 
-/** A response that was last known to be current longer ago has an `Age`. */
+/** Older responses have an `Age` header. */
 export const verifiedForMs = 1000;
 
 export interface PreparedResponseOptions {
-  /** `Cache-Status`; undefined for a response that the cache does not know. */
+  /** `Cache-Status`; undefined if the cache does not know the response. */
   readonly cacheStatus?: string | undefined;
-  /** Override the body's headers. */
   readonly headers?: HeaderFields | undefined;
-  /** Whether the data changed while it was loaded. A CDN must not keep it. */
+  /** Whether the data changed while it was loaded, so that a CDN must not keep the response. */
   readonly isOutdated?: boolean;
-  /** When the data was last known to be current, by `performance.now()`; undefined for other content. */
+  /**
+   * When the data was last known to be current, by `performance.now()`; undefined for other
+   * content.
+   */
   readonly asOfMs?: number | undefined;
 }
 
-/**
- * A response that can be sent any number of times; each request only creates the `Response` object.
- */
+/** Can be sent any number of times; each request only creates the `Response` object. */
 export class PreparedResponse {
   readonly body: ResponseBody;
   readonly cacheStatus: string | undefined;
@@ -148,7 +140,7 @@ export class PreparedResponse {
     });
   }
 
-  /** Use the result before the next call: it may be shared with other responses. */
+  /** Use the result before the next call, because responses may share it. */
   headersFor(representation: Representation): Headers {
     const shared = this.body.headersFor(representation);
     if (this.#extraHeaders === undefined) return shared;
@@ -160,19 +152,17 @@ export class PreparedResponse {
 
 /**
  * Whether an `If-None-Match` header matches the entity tag, by weak comparison. Searches instead of
- * parsing, because a header of 14 kB may hold thousands of tags. Our tags have no comma, so they
- * cannot span two others.
+ * parsing, because a header of 14 kB may hold thousands of tags. Our tags have no commas, so none
+ * can span two others.
  */
 export function matchesEntityTag(etag: string, ifNoneMatch: string): boolean {
   return ifNoneMatch.includes(etag.slice(2)) || ifNoneMatch.trim() === "*";
 }
 
-/** A response with headers of its own instead of a shared template. */
+/** Has its own headers instead of a shared template. */
 export interface ResponseParts extends Omit<ResponseBodyOptions, "template"> {
-  /** Media type. */
   readonly type: string;
   readonly headers?: HeaderFields;
-  /** As of a {@link PreparedResponse}. */
   readonly asOfMs?: number | undefined;
 }
 
@@ -181,7 +171,7 @@ export function prepareResponse({ type, headers, asOfMs, ...parts }: ResponsePar
   return new PreparedResponse(new ResponseBody({ ...parts, template: new HeaderTemplate(type, fields) }), { asOfMs });
 }
 
-/** The value of `Age`; undefined for a response that counts as current. */
+/** The `Age` header; undefined for a response that counts as current. */
 export function toAge(ageMs: number): string | undefined {
   return ageMs < verifiedForMs ? undefined : `${Math.floor(ageMs / 1000)}`;
 }
