@@ -1,11 +1,10 @@
-/** A body is larger than what it is read for can be. */
 export class LargeBodyError extends Error {
   constructor(maxMegabytes: number) {
     super(`the response is larger than ${maxMegabytes} MB`);
   }
 }
 
-/** Reads some of a body: nothing says how long it is. */
+/** Reads the beginning of a body, whose length is unknown. */
 export async function readStart({ body }: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -18,8 +17,8 @@ export async function readStart({ body }: Response, maxBytes: number): Promise<B
 }
 
 /**
- * Reads a body that is JSON.
- * @throws LargeBodyError @throws SyntaxError when it is not JSON
+ * @throws LargeBodyError
+ * @throws SyntaxError when it is not JSON
  */
 export async function readJson(response: Response, maxMegabytes: number): Promise<unknown> {
   const maxBytes = maxMegabytes * 2 ** 20;

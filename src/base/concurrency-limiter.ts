@@ -5,17 +5,16 @@ import { attempt, type MaybePromise } from "./maybe-promise.ts";
 export interface ConcurrencyLimiterOptions {
   readonly name: string;
   readonly maxActive: number;
-  /** Calls beyond this are rejected immediately; for a network of clients, beyond its share. */
+  /** Calls beyond this, or beyond their network's share, are rejected immediately. */
   readonly maxQueued: number;
   /** Maximum time in the queue. Calls that would probably wait longer are rejected immediately. */
   readonly maxWaitMs: number;
-  /** Maximum time per call, in the queue and active together. */
+  /** Maximum time per call, queued and active. */
   readonly timeoutMs: number;
   /** Error message for rejected calls; a sentence that clients may see. */
   readonly rejection: string;
 }
 
-/** Counts since the process started; times in seconds. */
 export interface ConcurrencyCounts {
   calls: number;
   failed: number;
@@ -30,22 +29,21 @@ interface PendingCall extends Queued {
   readonly reject: (error: ServiceError) => void;
 }
 
-/** One timer checks all timeouts: a timer per call would cost more than a short query. */
+/** One timer checks all timeouts, because a timer per call would cost more than a short query. */
 const timeoutCheckMs = 50;
 
 /**
- * Protects the store or the platform from overload by limiting concurrent calls, with a bounded
- * queue. Networks of clients take turns.
+ * Protects the store or the platform from overload with a bounded queue. Client networks take
+ * turns.
  */
 export class ConcurrencyLimiter {
   readonly name: string;
   readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, rejected: 0, queuedS: 0, busyS: 0 };
   readonly #options: ConcurrencyLimiterOptions;
   readonly #queue: FairQueue<PendingCall>;
-  /** All queued and active calls that have not been settled, oldest first. */
+  /** Unsettled calls, queued or active, oldest first. */
   readonly #pending = new Set<PendingCall>();
   #active = 0;
-  /** Active calls that have ended in this turn of the event loop. */
   #ended = 0;
   #isClosed = false;
 
@@ -75,10 +73,10 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * A call whose result is there at once needs no promise.
+   * Needs no promise if the call returns its result synchronously.
    * @param network returns the network of the client that waits for the result; undefined if none
-   * @throws ServiceError `unavailable`, always by a promise, when the limiter is closed, its queue is
-   * full, or the call times out
+   * @throws ServiceError `unavailable`, always as a rejection, when the limiter is closed, its
+   *   queue is full, or the call times out
    */
   run<T>(call: () => Promise<T>, network?: () => string): Promise<T>;
   run<T>(call: () => MaybePromise<T>, network?: () => string): MaybePromise<T>;
@@ -99,7 +97,6 @@ export class ConcurrencyLimiter {
     return result;
   }
 
-  /** Counts a rejected call and creates its error. */
   rejection(): ServiceError {
     this.counts.rejected++;
     return new ServiceError("unavailable", this.#options.rejection);
@@ -153,7 +150,6 @@ export class ConcurrencyLimiter {
     if (this.#ended++ === 0) setImmediate(() => this.#releaseEnded());
   }
 
-  /** Passes the slots on to queued calls, or frees them. */
   #releaseEnded(): void {
     const ended = this.#ended;
     this.#ended = 0;
@@ -167,7 +163,7 @@ export class ConcurrencyLimiter {
     if (started > 0) this.#queue.noteDeparted(started, performance.now());
   }
 
-  /** The next call that has not waited too long. */
+  /** Skips calls that have waited too long. */
   #takeQueued(): PendingCall | undefined {
     const latestMs = performance.now() - this.#options.maxWaitMs;
     for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {

@@ -1,4 +1,4 @@
-/** Query parameters that are not secret and help to find a mistake in a URL. */
+/** Query parameters that are not secret and help to debug a URL. */
 const harmless = new Set(["sslmode"]);
 
 /** A URL within a text. It ends at a quote, a space, or a backslash. */
@@ -9,9 +9,9 @@ const punctuation = /[:;,.)\]]*$/;
 
 /**
  * Removes the credentials from every URL in a text: user and password, query values, and the
- * fragment. Signed URLs have their signature in the query. The user name of a database stays; over
- * HTTP it is often a token. It is applied where text leaves the process, because any message of any
- * library may contain a URL.
+ * fragment. Signed URLs have their signature in the query. A database's user name stays; over HTTP,
+ * it is often a token. Apply it where text leaves the process, because any library's message may
+ * contain a URL.
  */
 export function hideCredentials(text: string): string {
   return text.includes("://") ? text.replace(urlPattern, hideInUrl) : text;
@@ -29,9 +29,8 @@ function hideInUrl(url: string): string {
 }
 
 function hideUser(scheme: string, rest: string, url: string): string {
-  // A URL that cannot be parsed often has a slash in its password, so everything up to the last "@"
-  // may belong to it.
-  // So may one that can be parsed: in user:12/3@host, the password starts like a port.
+  // If a URL cannot be parsed, its password often has a slash, so everything up to the last "@" may
+  // belong to it. So may a parsable one: in user:12/3@host, the password starts like a port.
   const [host = ""] = rest.match(/^[^/]*/) ?? [];
   const mayBePort = /^[^@]*:\d*$/.test(host);
   const authority = URL.canParse(url) && !mayBePort ? host : rest;

@@ -26,7 +26,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   /** Seconds until a retry may succeed, if known. */
   readonly retryAfterS: number | undefined;
-  /** Seconds since this was last known to be so, if it is not known now. */
+  /** Seconds since this was last known to be true, if it cannot be verified now. */
   readonly ageS: number | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfterS?: number; ageS?: number }) {

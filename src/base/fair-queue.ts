@@ -1,21 +1,21 @@
-/** Over how long the speed of the queue is measured. */
+/** The period over which the queue's speed is measured. */
 const memoryMs = 1000;
 
 export interface Queued {
-  /** The network of the client that waits; undefined for the service itself. */
+  /** The waiting client's network; undefined for the service itself. */
   readonly network: string | undefined;
 }
 
 /**
- * A bounded queue in which networks of clients take turns. A network can have as many places as are
+ * A bounded queue where client networks take turns. A network may occupy as many places as are
  * left, so that a single one never gets more than half of them.
  */
 export class FairQueue<Item extends Queued> {
   readonly #maxSize: number;
-  /** Oldest first. The network at the front is the next one. */
+  /** Oldest first. The network at the front is next. */
   readonly #items = new Map<string | undefined, Set<Item>>();
   #size = 0;
-  /** Since when, by the time of the last departure, how many have left; older ones count less. */
+  /** Departures over a time that ends with the last one; older ones count less. */
   readonly #speed = { atMs: 0, elapsedMs: 0, departed: 0 };
 
   constructor(maxSize: number) {
@@ -31,7 +31,7 @@ export class FairQueue<Item extends Queued> {
     return room > 0 && (network === undefined || this.#sizeOf(network) < room);
   }
 
-  /** How long a new item of this network will probably wait; 0 while nothing has left the queue. */
+  /** The probable wait of a new item from this network; 0 while nothing has left the queue. */
   expectedWaitMs(network: string | undefined, nowMs: number): number {
     const { atMs, elapsedMs, departed } = this.#speed;
     if (departed === 0 || this.#size === 0) return 0;
@@ -53,13 +53,12 @@ export class FairQueue<Item extends Queued> {
     return this.#items.get(item.network)?.has(item) === true;
   }
 
-  /** The oldest item of the network whose turn it is. */
   peek(): Item | undefined {
     for (const items of this.#items.values()) for (const item of items) return item;
     return undefined;
   }
 
-  /** Takes the next item; then it is the turn of the other networks. */
+  /** Takes the next item, and moves its network to the end. */
   take(): Item | undefined {
     const item = this.peek();
     if (item === undefined) return undefined;
@@ -78,7 +77,7 @@ export class FairQueue<Item extends Queued> {
     if (items.size === 0) this.#items.delete(item.network);
   }
 
-  /** Notes that items were taken because their turn had come. */
+  /** Counts items that left because their turn had come. */
   noteDeparted(count: number, nowMs: number): void {
     const speed = this.#speed;
     const sinceMs = nowMs - speed.atMs;

@@ -3,7 +3,7 @@
  * digits.
  */
 
-/** Sixteen digits in a row: only a text that has them can hold an integer that a double cannot. */
+/** Only a text with sixteen consecutive digits can hold an integer that a double cannot. */
 const longDigits = /\d{16}/;
 const integer = /^-?\d+$/;
 
@@ -12,8 +12,8 @@ interface SourceContext {
 }
 
 /**
- * `JSON.rawJSON` and the reviver's third argument are in the runtime, but not yet in TypeScript's
- * library.
+ * The runtime has `JSON.rawJSON` and the reviver's third argument, but TypeScript's library does
+ * not yet.
  */
 const json = JSON as unknown as {
   parse(text: string, reviver?: (key: string, value: unknown, context: SourceContext) => unknown): unknown;
@@ -22,8 +22,8 @@ const json = JSON as unknown as {
 };
 
 /**
- * Parses JSON; an integer that is not safe as a number becomes a `bigint`.
- * @throws SyntaxError when the text is not JSON.
+ * An integer that is not safe as a number becomes a `bigint`.
+ * @throws SyntaxError when the text is not JSON
  */
 export function parseJson(text: string): unknown {
   if (!longDigits.test(text)) return json.parse(text);
@@ -34,17 +34,17 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Prints JSON, a `bigint` as its digits. */
+/** A `bigint` is printed as its digits. */
 export function toJson(value: unknown): string {
   try {
-    // Ten times as fast without a replacer. It throws on a bigint, which is rare.
+    // Without a replacer, it is ten times as fast. It throws on a bigint, which is rare.
     return json.stringify(value);
   } catch {
     return json.stringify(value, exactly);
   }
 }
 
-/** The same on many lines, for people. */
+/** Indented, for people. */
 export const toReadableJson = (value: unknown) => json.stringify(value, exactly, 2);
 
 const exactly = (_key: string, member: unknown) => (typeof member === "bigint" ? json.rawJSON(`${member}`) : member);

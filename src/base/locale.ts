@@ -1,8 +1,8 @@
-/** The form of a language tag; its meaning is checked where it matters. */
+/** Checks only the form of a language tag; its meaning is checked where it matters. */
 const wellFormed = /^[a-z]{2,8}(-[a-z\d]{1,8}){0,7}$/i;
 
 /**
- * A language tag (BCP 47) in its usual form: `FR-ca` becomes `fr-CA`.
+ * Normalizes a language tag (BCP 47): `FR-ca` becomes `fr-CA`.
  * @returns undefined if it is not one
  */
 export function toLocale(text: string): string | undefined {
@@ -14,7 +14,7 @@ export function toLocale(text: string): string | undefined {
   }
 }
 
-/** A locale and those that RFC 4647, section 3.4, looks up next: `zh-Hant-TW`, `zh-Hant`, `zh`. */
+/** The lookup sequence of RFC 4647, section 3.4: `zh-Hant-TW`, `zh-Hant`, `zh`. */
 export function listLookups(locale: string): string[] {
   const parts = locale.split("-");
   const found: string[] = [];
@@ -27,7 +27,6 @@ export function listLookups(locale: string): string[] {
   return found;
 }
 
-/** The best of the offered locales for a requested one (RFC 4647, section 3.4). */
 export function lookUpLocale(
   requested: string,
   offered: { has(locale: string): boolean },

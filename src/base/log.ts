@@ -5,8 +5,8 @@ import { isTerminal, writeToStderr } from "./terminal.ts";
 export type Log = Logger;
 
 /**
- * Writes to standard error: readable lines on a terminal, JSON lines elsewhere. Credentials in URLs
- * are removed from every line.
+ * Writes readable lines to a terminal, JSON lines elsewhere, always to standard error. Removes
+ * credentials in URLs from every line.
  */
 export async function createLog(level: LevelWithSilent): Promise<Log> {
   const options = { level, base: null, serializers: { err: (error: Error) => describeError(error, level) } };
@@ -25,9 +25,7 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
   write: (line) => destination.write(hideCredentials(line)),
 });
 
-/**
- * Leaves out the stack of an error of the system or the store, which is not a fault of the program.
- */
+/** Omits the stack of an error of the system or the store, which is not a bug of the program. */
 function describeError(error: Error, level: LevelWithSilent): unknown {
   const described = pino.stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;

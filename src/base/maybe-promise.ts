@@ -1,7 +1,7 @@
-/** A result, or the promise of one. An embedded store and a cache need no promise. */
+/** An embedded store and a cache need no promise. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Calls a function whose errors are to arrive by a promise, even if it throws them. */
+/** Turns an error that a function throws into a rejection. */
 export function attempt<T>(call: () => MaybePromise<T>): MaybePromise<T> {
   try {
     return call();
@@ -10,7 +10,7 @@ export function attempt<T>(call: () => MaybePromise<T>): MaybePromise<T> {
   }
 }
 
-/** Continues at once with a result that is there, and later with one that is promised. */
+/** Continues synchronously with a result, and later with a promise. */
 export function chain<T, Next>(result: MaybePromise<T>, next: (result: T) => MaybePromise<Next>): MaybePromise<Next> {
   return result instanceof Promise ? result.then(next) : next(result);
 }

@@ -3,7 +3,6 @@ import type { BlockList } from "node:net";
 /** Loaded on first use, so that the service starts faster. */
 const net = () => process.getBuiltinModule("node:net");
 
-/** 0 if the text is not an IP address. */
 export const ipVersionOf = (text: string) => net().isIP(text);
 
 /** @param networks addresses and networks, such as `10.0.0.0/8` */

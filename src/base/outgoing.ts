@@ -3,13 +3,15 @@ import { ServiceError } from "./errors.ts";
 import { ipVersionOf, isListed, toBlockList } from "./networks.ts";
 import { untilAborted } from "./time.ts";
 
-/** Sends a request, as the global function does, but not to a {@link refusedNetworks refused address}. */
+/**
+ * Sends a request like the global function, but not to a {@link refusedNetworks refused address}.
+ */
 export type Fetch = (url: string, init?: FetchInit) => Promise<Response>;
 
 type FetchInit = Omit<BunFetchRequestInit, "redirect"> & { readonly redirect?: "follow" | "manual" };
 
 /**
- * Link-local addresses, and others at which clouds give a machine its credentials. Only the machine
+ * Link-local and other addresses where clouds provide a machine's credentials. Only the machine
  * itself has a reason to use them.
  */
 const refusedIpv4Networks = [
@@ -22,17 +24,17 @@ const refusedIpv4Networks = [
   "192.0.0.192",
 ];
 
-/** IPv6 addresses that lead to an IPv4 address: mapped, compatible, translated, and NAT64 (two). */
+/** IPv6 prefixes that lead to an IPv4 address: mapped, compatible, translated, and NAT64 (two). */
 const ipv4Prefixes = ["::ffff:", "::", "::ffff:0:", "64:ff9b::", "64:ff9b:1::"];
 
-/** The network of an IPv4 network in 6to4. */
+/** Maps an IPv4 network to 6to4. */
 function in6to4(network: string): string {
   const [address = "", bits = "32"] = network.split("/");
   const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
   return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/${16 + Number(bits)}`;
 }
 
-/** The network of an IPv4 network in the local NAT64, with a prefix of 48 bits (RFC 6052, section 2.2). */
+/** Maps an IPv4 network to the local NAT64, with a 48-bit prefix (RFC 6052, section 2.2). */
 function inLocalNat64(network: string): string {
   const [address = "", bits = "32"] = network.split("/");
   const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
@@ -60,22 +62,21 @@ const refusedNetworks = [
 const maxRedirects = 5;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
-/** The connection failed, so that the server has not seen the request. */
+/** The connection failed, so the server has not seen the request. */
 const connectErrors: readonly string[] = [
   ...["ECONNREFUSED", "ConnectionRefused", "FailedToOpenSocket"],
   ...["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "ETIMEDOUT"],
 ];
 
 export interface FetchOptions {
-  /** Addresses or networks that requests may be sent to, although they would be refused. */
+  /** Addresses or networks that are allowed although they would be refused. */
   readonly allowedLinkLocal?: readonly string[];
-  /** Returns the addresses of a name. */
   readonly lookup?: (name: string) => Promise<readonly string[]>;
 }
 
 /**
- * Creates the function for all requests that this process sends. It connects to the address that it
- * has checked: a name may lead elsewhere when it is resolved again.
+ * Creates the function for all outgoing requests. It connects to the address that it has checked,
+ * because a name may resolve differently the next time.
  */
 export function createFetch(options: FetchOptions = {}): Fetch {
   const resolve = createResolver(options);
@@ -104,11 +105,11 @@ export function createFetch(options: FetchOptions = {}): Fetch {
 }
 
 /**
- * @returns a function that returns the addresses of a URL's host; undefined if it is an address, or
- * if a proxy connects to it. The function throws ServiceError if one is refused.
+ * @returns a function that resolves a URL's host; undefined if it is an address, or a proxy
+ *   connects to it. The function throws ServiceError if an address is refused.
  */
 function createResolver({ allowedLinkLocal = [], lookup = findAddresses }: FetchOptions) {
-  // With the first request, so that the service starts faster.
+  // Created with the first request, so that the service starts faster.
   let lists: { readonly refused: BlockList; readonly allowed: BlockList } | undefined;
 
   const requireAllowed = (address: string, { host, hostname }: URL) => {
@@ -132,7 +133,7 @@ function createResolver({ allowedLinkLocal = [], lookup = findAddresses }: Fetch
   };
 }
 
-/** Connects to the first address that accepts a connection, and keeps the name for everything else. */
+/** Connects to the first address that accepts a connection; everything else uses the host name. */
 async function sendToAny(addresses: readonly string[], url: URL, init: FetchInit): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("Host", url.host);
@@ -154,11 +155,11 @@ async function sendToAny(addresses: readonly string[], url: URL, init: FetchInit
 }
 
 /**
- * IPv4 first: where IPv6 leads nowhere, a connection hangs. Otherwise in random order, so that a
- * retry may use another server.
+ * IPv4 first, because a connection hangs where IPv6 leads nowhere. Otherwise in random order, so
+ * that a retry may use another server.
  */
 async function findAddresses(name: string): Promise<string[]> {
-  // As the runtime resolves the names of its own requests.
+  // The same resolver as the runtime's own requests.
   const found = await Bun.dns.lookup(name, { backend: "getaddrinfo" }).catch((cause: NodeJS.ErrnoException) => {
     throw Object.assign(new Error(`${cause.message} ${name}`, { cause }), { code: cause.code?.replace("DNS_", "") });
   });
@@ -171,7 +172,6 @@ async function findAddresses(name: string): Promise<string[]> {
 /** Whether the runtime sends requests through a proxy. */
 const usesProxy = () => ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name]);
 
-/** As the Fetch standard has it. */
 function redirect(init: FetchInit, status: number, isOtherOrigin: boolean): FetchInit {
   const { body, ...rest } = init;
   const headers = new Headers(init.headers);

@@ -1,20 +1,17 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Exit status of a program whose store another version made. */
+/** Exit status when another version created the store. */
 export const otherSchema = 3;
 
 const isExecutable = Bun.embeddedFiles.length > 0 || Bun.main.startsWith("/$bunfs/");
 
-/**
- * Returns the command that started this program: the runtime with its script, or the executable
- * that holds both.
- */
+/** The runtime with its script, or the executable that contains both. */
 export function thisProgram(): string[] {
   return isExecutable ? [process.execPath] : [process.execPath, Bun.main];
 }
 
-/** The files that an upgrade in place replaces. */
+/** The files that an in-place upgrade replaces. */
 const files = isExecutable
   ? [process.execPath]
   : [process.execPath, Bun.main, join(dirname(Bun.main), "..", "package.json")];

@@ -1,9 +1,9 @@
 import { ServiceError } from "./errors.ts";
 
 /**
- * Limits what one file of another system may take.
- * @param about what it is, for the message
- * @param bytes how many there are so far, as stored or decompressed
+ * Limits the size of a file from another system.
+ * @param about names the file in the message
+ * @param bytes size so far, as stored or decompressed
  * @param maxMegabytes 0 for no limit
  * @throws ServiceError `invalid_input`
  */

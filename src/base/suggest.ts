@@ -1,12 +1,9 @@
-/**
- * Returns the end of a message about an unknown name: the most similar valid name, or all of them.
- */
+/** Ends a message about an unknown name with the most similar valid name, or all of them. */
 export function suggest(name: string, valid: readonly string[], noun: string): string {
   const similar = findSimilar(name, valid);
   return similar === undefined ? `the ${noun} are ${valid.join(", ")}` : `did you mean ${JSON.stringify(similar)}?`;
 }
 
-/** Longer names are similar to none. */
 const maxNameLength = 100;
 
 /** @returns the valid name that was probably meant */
@@ -19,10 +16,7 @@ export function findSimilar(name: string, valid: readonly string[]): string | un
   return closest !== undefined && closest.distance <= Math.max(1, name.length / 3) ? closest.candidate : undefined;
 }
 
-/**
- * Returns the number of characters to insert, delete, or replace, and of neighbors to swap, to turn
- * one text into the other.
- */
+/** Counts the characters to insert, delete, or replace, and the neighbors to swap. */
 function editDistance(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;

@@ -6,13 +6,13 @@ import { ServiceError } from "./errors.ts";
 
 const kinds = ["feed", "bulk", "import", "backup"] as const;
 
-/** A folder for downloads. If its process is killed, {@link removeOrphanedFolders} removes it. */
+/** If the process is killed, {@link removeOrphanedFolders} removes it. */
 export interface TemporaryFolder {
   readonly path: string;
   remove(): Promise<void>;
 }
 
-/** Longer than the longest run: an older folder of another machine has no owner. */
+/** Longer than the longest run, so an older folder of another machine has no owner. */
 const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
@@ -36,8 +36,8 @@ export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promi
 }
 
 /**
- * Removes the folders of processes that were killed, as far as that is possible: no run needs it to
- * succeed. Every process that creates a folder does so, and the service now and then.
+ * Removes the folders of killed processes, ignoring errors, because no run depends on it. Called by
+ * every process that creates a folder, and periodically by the service.
  */
 export async function removeOrphanedFolders(): Promise<void> {
   const parent = tmpdir();
@@ -54,12 +54,12 @@ async function removeIfOrphan(path: string, name: string): Promise<void> {
   // Other users share the temporary folder.
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return;
   const isOwn = pid !== undefined && owner === machine();
-  // The age says nothing about a process of this machine, whose clock may have been set.
+  // On the same machine, the age means nothing, because the clock may have been set.
   if (isOwn ? isAlive(Number(pid)) && startOf(pid) === start : Date.now() - found.mtimeMs < abandonedMs) return;
   await rm(path, { recursive: true, force: true });
 }
 
-/** Identifies the machine or container, because a process id only means something there. */
+/** Identifies the machine or container, because a process id is only meaningful there. */
 function machine(): string {
   let processes = "";
   try {
@@ -71,12 +71,12 @@ function machine(): string {
 }
 
 /**
- * When a process of this machine started, in ticks since the boot: another process may get its id.
+ * When a local process started, in ticks since boot, because another process may get its id.
  * @returns 0 where that is unknown
  */
 function startOf(pid: string): string {
   try {
-    // The name of the program, in parentheses, may contain anything.
+    // The program's name, in parentheses, may contain anything.
     const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ");
     return fields?.[19] ?? "0";
   } catch {
@@ -107,7 +107,6 @@ export class TemporaryFile implements Disposable {
     this.#descriptor = this.#explainFull(() => openSync(path, "w"));
   }
 
-  /** Copies the bytes; {@link flush} writes them. */
   add(bytes: Uint8Array): void {
     this.#pending.push(Uint8Array.from(bytes));
   }
@@ -125,7 +124,8 @@ export class TemporaryFile implements Disposable {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return;
     this.#explainFull(() => {
-      // A disk that becomes full accepts a part first. The writer of `Bun.file` does not report it.
+      // A disk that is nearly full accepts a part first. The writer of `Bun.file` does not report
+      // it.
       for (let written = 0; written < bytes.length; ) {
         written += writeSync(descriptor, bytes, written, bytes.length - written);
       }

@@ -1,9 +1,6 @@
 import { fstatSync, writeSync } from "node:fs";
 
-/**
- * Whether standard error is a terminal. The cheap check comes first, because `process.stderr` is
- * slow to create.
- */
+/** The cheap check comes first, because `process.stderr` is slow to create. */
 export function isTerminal(): boolean {
   try {
     return fstatSync(2).isCharacterDevice() && process.stderr.isTTY === true;
@@ -13,12 +10,11 @@ export function isTerminal(): boolean {
   }
 }
 
-/** How long a full pipe may hold up this process. */
+/** How long a full pipe may block this process. */
 const patienceMs = 100;
 
 /**
- * Writes to standard error. Text that cannot be written is lost: neither a full disk nor a reader
- * that is gone may end the service.
+ * Text that cannot be written is lost: neither a full disk nor a closed pipe may end the service.
  */
 export function writeToStderr(data: string | Uint8Array): void {
   const bytes = Buffer.from(data);
@@ -27,7 +23,7 @@ export function writeToStderr(data: string | Uint8Array): void {
     try {
       written += writeSync(2, bytes, written);
     } catch (error) {
-      // A pipe that does not block is full for a moment.
+      // A non-blocking pipe is full only briefly.
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || performance.now() > giveUpAt) return;
       Bun.sleepSync(1);
     }

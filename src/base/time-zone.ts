@@ -2,19 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import packaged from "moment-timezone/data/packed/latest.json" with { type: "text" };
 
-/** A time with one UTC offset. Instants are epoch milliseconds; `until` is exclusive. */
+/** A period with one UTC offset. Instants are epoch milliseconds; `until` is exclusive. */
 export interface Period {
   readonly from: number;
   readonly until: number;
   readonly offsetMs: number;
 }
 
-/** Returns the period of an instant. */
 export type TimeZone = (instant: number) => Period;
 
-/** A release of the IANA time zone database. */
 export interface TimeZones {
-  /** Such as `2026b`. */
   readonly version: string;
   /** Undefined for the packaged release. */
   readonly folder: string | undefined;
@@ -30,8 +27,8 @@ interface Change {
 let newest: TimeZones | undefined;
 
 /**
- * The release of the system, or the packaged one, whichever is newer. The runtime's own is older
- * than both, and does not say which it is.
+ * The system's or the packaged release, whichever is newer. The runtime's own is older than both,
+ * and does not state its version.
  */
 export function timeZones(): TimeZones {
   newest ??= openTimeZones("/usr/share/zoneinfo");
@@ -39,7 +36,7 @@ export function timeZones(): TimeZones {
 }
 
 /**
- * Finds a time zone, or an offset such as `+02:00`. For UTC and for offsets, no release is read.
+ * Finds a time zone, or an offset such as `+02:00`. UTC and offsets need no release.
  * @returns undefined if it is unknown
  */
 export function findTimeZone(name: string): TimeZone | undefined {
@@ -52,7 +49,7 @@ export function findTimeZone(name: string): TimeZone | undefined {
   }
 }
 
-/** @param folder has compiled zones, or does not exist */
+/** @param folder contains compiled zones, or does not exist */
 export function openTimeZones(folder: string): TimeZones {
   const release = /"version": *"(\w+)"/.exec(packaged)?.[1] ?? "";
   const version = readVersion(folder);
@@ -73,7 +70,7 @@ export function openTimeZones(folder: string): TimeZones {
 }
 
 function toTimeZone(changes: readonly Change[]): TimeZone {
-  // Some changes are of the zone's abbreviation only.
+  // Some changes affect only the zone's abbreviation.
   const offsets = changes.filter(({ offsetMs }, index) => offsetMs !== changes[index - 1]?.offsetMs);
   const periods = offsets.map(({ at, offsetMs }, index) => ({
     from: index === 0 ? Number.NEGATIVE_INFINITY : at,
@@ -94,8 +91,8 @@ function toTimeZone(changes: readonly Change[]): TimeZone {
 const minuteMs = 60_000;
 
 /**
- * Reads a zone of the packaged release, whose text is searched, since parsing it takes longer than
- * all the rest. It has `"zone|abbreviations|offsets|index of each period's offset|length of each
+ * Reads a zone of the packaged release by searching its text, since parsing takes longer than
+ * everything else. It has `"zone|abbreviations|offsets|index of each period's offset|length of each
  * period|population"` until 2499, then `"zone|other name"`.
  */
 function readPackaged(name: string): Change[] | undefined {
@@ -106,7 +103,7 @@ function readPackaged(name: string): Change[] | undefined {
     return target === undefined ? undefined : readPackaged(target);
   }
   const [, offsets = "", indexes = "", lengths = ""] = zone;
-  // Minutes to the west, and minutes.
+  // Offsets are minutes to the west, and lengths are minutes.
   const offsetsMs = offsets.split(" ").map((offset) => -Math.round(fromBase60(offset) * minuteMs));
   const starts = [0, ...lengths.split(" ").map(fromBase60)];
   let minutes = 0;
@@ -116,7 +113,7 @@ function readPackaged(name: string): Change[] | undefined {
   });
 }
 
-/** The name as the files of zones spell it. */
+/** The name with the capitalization of zone files. */
 const spell = (name: string) => new RegExp(`["|](${RegExp.escape(name)})["|]`, "i").exec(packaged)?.[1] ?? name;
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX";
@@ -133,9 +130,9 @@ function fromBase60(text: string): number {
   return (text.startsWith("-") ? -value : value) / (divisor || 1);
 }
 
-/** @returns an empty text if the folder does not say which release it has */
+/** @returns an empty text if the folder does not state its release */
 function readVersion(folder: string): string {
-  // The latter is macOS's.
+  // macOS has the latter.
   for (const name of ["tzdata.zi", "+VERSION"]) {
     try {
       const [firstLine = ""] = readFileSync(join(folder, name), "latin1").split("\n", 1);
@@ -146,9 +143,12 @@ function readVersion(folder: string): string {
   return "";
 }
 
-/** Reads a zone as RFC 9636 describes its file. @returns undefined if there is none */
+/**
+ * Reads a zone file (RFC 9636).
+ * @returns undefined if there is none
+ */
 function readCompiled(folder: string, name: string): Change[] | undefined {
-  // Names in lower case are not of zones, but of copies that count leap seconds.
+  // Lower-case names belong to copies that count leap seconds.
   if (!/^[A-Z][\w+/-]*$/.test(name)) return undefined;
   let file: Buffer;
   try {
@@ -165,7 +165,7 @@ function readCompiled(folder: string, name: string): Change[] | undefined {
   };
   const headerBytes = 44;
   const typeBytes = 6;
-  // The first block has the times within 32 bits, which the second one has, too.
+  // The first block has 32-bit times, which the second one includes.
   const first = readHeader(0);
   const second = headerBytes + first.times * 5 + first.types * typeBytes + first.rest(4);
   const { times, types, rest } = readHeader(second);
@@ -181,12 +181,12 @@ function readCompiled(folder: string, name: string): Change[] | undefined {
   return [{ at: Number.NEGATIVE_INFINITY, offsetMs: toOffsetMs(0) }, ...changes, ...readRule(footer, lastAt)];
 }
 
-/** The changes until 2499 that follow from a rule of POSIX, such as `EST5EDT,M3.2.0,M11.1.0`. */
+/** Derives the changes until 2499 from a POSIX rule, such as `EST5EDT,M3.2.0,M11.1.0`. */
 function readRule(text: string, after: number): Change[] {
   const name = "(?:<[^>]+>|[A-Za-z]+)";
   const rule = new RegExp(`^${name}([^<A-Za-z]+)${name}([^,]*),M([^,/]+)/?([^,]*),M([^,/]+)/?(.*)$`);
   const [, standard, summer, start = "", startTime, end = "", endTime] = rule.exec(text) ?? [];
-  // Without days of change, the last change stays.
+  // Without dates for changes, the last change remains in effect.
   if (standard === undefined) return [];
   const standardMs = -toMs(standard);
   const summerMs = summer ? -toMs(summer) : standardMs + 60 * minuteMs;
@@ -206,7 +206,10 @@ function toMs(text: string): number {
   return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes + seconds / 60) * minuteMs;
 }
 
-/** The beginning of a day, as if local times were UTC. @param text month, week, and weekday */
+/**
+ * The beginning of a day, as if local times were UTC.
+ * @param text month, week, and weekday
+ */
 function toDay(text: string, year: number): number {
   const [month = 0, week = 0, weekday = 0] = text.split(".").map(Number);
   const firstWeekday = new Date(Date.UTC(year, month - 1, 1)).getUTCDay();

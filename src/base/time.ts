@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** Waits, or until the signal aborts. */
+/** Ends early when the signal aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { ...(signal && { signal }) }).catch(() => {});
 }
 
 /**
- * Waits for work, but not for longer. The work goes on, and nobody hears how it ends.
+ * Limits how long to wait for work, which continues. Its late outcome is ignored.
  * @param late returns the result instead, or throws
  */
 export async function withTimeout<T, Late>(work: MaybePromise<T>, ms: number, late: () => Late): Promise<T | Late> {
@@ -20,7 +20,10 @@ export async function withTimeout<T, Late>(work: MaybePromise<T>, ms: number, la
   }
 }
 
-/** Waits for work, but not after the signal aborts. The work goes on. @throws the signal's reason */
+/**
+ * Stops waiting when the signal aborts; the work continues.
+ * @throws the signal's reason
+ */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason as Error);
@@ -35,14 +38,13 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
 
 export interface RepeatOptions {
   readonly signal: AbortSignal;
-  /** Pause after a step that failed. */
   readonly retryMs: number;
-  /** Called with the first error of several in a row. */
+  /** Called with the first of consecutive errors. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Repeats a step until the signal aborts, whose last error is nobody's.
+ * Repeats a step until the signal aborts; an error after that is ignored.
  * @param step returns how long to wait before the next one, in milliseconds
  */
 export async function repeat(
@@ -64,6 +66,9 @@ export async function repeat(
   }
 }
 
-/** Doubles a pause with each attempt, up to a limit. @param attempt counted from 1 */
+/**
+ * Doubles a pause with each attempt, up to a limit.
+ * @param attempt counted from 1
+ */
 export const backoff = (attempt: number, first: number, most = Number.POSITIVE_INFINITY): number =>
   Math.min(most, first * 2 ** (attempt - 1));
