@@ -1,11 +1,11 @@
 const encoder = new TextEncoder();
 
 /**
- * Writes a text in UTF-8 at an offset. There must be three bytes for each UTF-16 unit.
+ * Writes a text in UTF-8. Needs three bytes for each UTF-16 unit.
  * @returns the offset after it
  */
 export function encodeInto(bytes: Uint8Array, at: number, text: string): number {
-  // Most names are short and ASCII, for which calling the encoder takes longer.
+  // Most names are short and ASCII, where calling the encoder takes longer.
   const { length } = text;
   for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index);
@@ -32,17 +32,14 @@ export function compareBytes(
   return oneLength - otherLength;
 }
 
-/** Whether two byte arrays are equal. */
 export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && compareBytes(one, 0, one.length, other, 0, other.length) === 0;
 }
 
-/** Bytes in UTF-8 as text. */
 export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
 
-/** Reads a little-endian number. */
 export function readUint32(bytes: Uint8Array, at: number): number {
   return (
     ((bytes[at] as number) |
@@ -53,7 +50,6 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   );
 }
 
-/** Writes a little-endian number. */
 export function writeUint32(bytes: Uint8Array, at: number, number: number): void {
   bytes[at] = number;
   bytes[at + 1] = number >>> 8;
@@ -61,7 +57,7 @@ export function writeUint32(bytes: Uint8Array, at: number, number: number): void
   bytes[at + 3] = number >>> 24;
 }
 
-/** Reads up to four bytes as a number, the first one highest, as if zeros followed. */
+/** Reads up to four bytes as a big-endian number, padded with zeros. */
 export function readWord(bytes: Uint8Array, at: number, length: number): number {
   let word = (bytes[at] as number) << 24;
   if (length > 3)

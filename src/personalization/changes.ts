@@ -6,7 +6,6 @@ import { fingerprintOf } from "./fingerprint.ts";
 /** With more changes than this, caches are cleared as a whole. */
 const maxFingerprints = 100_000;
 
-/** Collects the fingerprints of the SKUs, styles, and choice groups that differ. */
 export class ChangedFingerprints implements Required<DifferenceVisitor> {
   readonly #found: number[] = [];
 
@@ -24,10 +23,7 @@ export class ChangedFingerprints implements Required<DifferenceVisitor> {
   }
 }
 
-/**
- * Finds the fingerprints of what differs between two generations.
- * @returns undefined if there are too many
- */
+/** @returns the fingerprints that differ; undefined if there are too many */
 export async function findChangedFingerprints(
   database: Database,
   from: number,

@@ -2,14 +2,13 @@ import type { Database } from "../database/database.ts";
 import { decodeText } from "./bytes.ts";
 import { compareGenerations } from "./difference.ts";
 
-/** Names that were added, changed, or removed between two generations. */
 export interface DifferingNames {
   readonly count: number;
-  /** The first names, sorted. */
+  /** The first names, in order. */
   readonly first: readonly string[];
 }
 
-/** How SKUs, styles, or choice groups differ from an older to a newer generation. */
+/** Compares an older generation with a newer one. */
 export interface NamesDifference {
   readonly added: DifferingNames;
   readonly changed: DifferingNames;
@@ -22,12 +21,12 @@ export interface GenerationDifference {
   readonly groups: NamesDifference;
 }
 
-/** Names that a comparison lists of each kind of change. */
+/** Names per kind of change that a comparison lists. */
 const maxListedNames = 20;
 /** Generations never change, so comparisons can be cached. */
 const maxCachedComparisons = 8;
 
-/** Compares generations, one pair at a time, in small steps that keep the process responsive. */
+/** Compares one pair of generations at a time, in small steps that keep the process responsive. */
 export class GenerationComparer {
   readonly #database: Database;
   readonly #cache = new Map<string, Promise<GenerationDifference>>();
@@ -37,7 +36,6 @@ export class GenerationComparer {
     this.#database = database;
   }
 
-  /** The difference from generation `from` to generation `to`. */
   find(from: number, to: number): Promise<GenerationDifference> {
     const key = `${from} ${to}`;
     const cached = this.#cache.get(key);
@@ -73,7 +71,7 @@ async function compareNames(
   return { added, changed, removed };
 }
 
-/** Counts names that come in order, and keeps the first. */
+/** Counts names, which arrive in order, and keeps the first. */
 class FirstNames implements DifferingNames {
   count = 0;
   readonly first: string[] = [];

@@ -4,7 +4,7 @@ import { type StyleCode, type Walked, walkFragments, walkSkus, walkStyleCodes } 
 import { NameTable } from "./name-table.ts";
 import { LineCursor } from "./packed-lines.ts";
 
-/** Receives the findings of a comparison. Keys are in UTF-8; they and the contents are valid during the call. */
+/** Keys are in UTF-8; keys and contents are valid only during the call. */
 export interface DifferenceVisitor {
   added?(key: Uint8Array, after: Uint8Array): void;
   changed?(key: Uint8Array, before: Uint8Array, after: Uint8Array): void;
@@ -13,10 +13,7 @@ export interface DifferenceVisitor {
 
 type IsSame = (before: Uint8Array, after: Uint8Array) => boolean;
 
-/**
- * Compares entries that are added in the order of their keys with those of a generation, by walking
- * both.
- */
+/** Compares entries, added in the order of their keys, with those of a generation. */
 export class OrderedComparison {
   added = 0;
   changed = 0;
@@ -34,7 +31,7 @@ export class OrderedComparison {
     this.#isSame = isSame;
   }
 
-  /** Adds the next entry. @returns false if {@link loadPage} must be called first */
+  /** @returns false if {@link loadPage} must be called first */
   tryAdd(key: Uint8Array, after: Uint8Array): boolean {
     for (;;) {
       const before = this.#page[this.#index];
@@ -63,7 +60,7 @@ export class OrderedComparison {
     this.#isAtEnd = done === true;
   }
 
-  /** Counts what is left as removed. */
+  /** Counts the remaining entries as removed. */
   async finish(): Promise<void> {
     while (!this.#isAtEnd) {
       for (; this.#index < this.#page.length; this.#index++) this.#remove(this.#page[this.#index] as Walked);
@@ -96,7 +93,6 @@ export async function compareGenerations(
   const comparison = new OrderedComparison(walk(from), visitor, isSame);
   for await (const page of walk(to)) {
     for (const { key, content } of page) while (!comparison.tryAdd(key, content)) await comparison.loadPage();
-    // Keeps the process responsive.
     await Bun.sleep(0);
   }
   await comparison.finish();
@@ -110,14 +106,13 @@ async function readStyleNames(database: Queryable, generation: number): Promise<
 }
 
 /**
- * Creates the comparison of packed lines of a generation with those that number the styles
- * differently.
+ * Compares a generation's packed lines with lines that number styles differently.
  * @param codes all styles of the generation
  * @param names the styles of the other lines
  */
 export async function createLineComparison(codes: AsyncIterable<StyleCode[]>, names: NameTable): Promise<IsSame> {
   let isIdentity = true;
-  // By number in the generation; 0 is the number of no style.
+  // Indexed by number in the generation; 0 means no style.
   let numbers = new Uint32Array(1024);
   for await (const page of codes) {
     for (const { number, code } of page) {
@@ -147,7 +142,7 @@ export async function createLineComparison(codes: AsyncIterable<StyleCode[]>, na
 function grow(numbers: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(Math.max(numbers.length * 2, index + 1));
   larger.set(numbers);
-  // Frees the memory now, rather than when garbage is collected.
+  // Frees the memory now instead of at the next garbage collection.
   numbers.buffer.transfer(0);
   return larger;
 }

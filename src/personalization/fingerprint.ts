@@ -1,6 +1,6 @@
 /**
- * A name's fingerprint: 53 bits of a hash, as a number. Fast but not cryptographic; collisions among
- * millions of names are unlikely.
+ * 53 bits of a hash, as a number. Fast but not cryptographic; collisions among millions of names
+ * are unlikely.
  */
 export function fingerprintOf(name: string): number {
   let a = 0xdeadbeef;
@@ -10,7 +10,7 @@ export function fingerprintOf(name: string): number {
     a = Math.imul(a ^ character, 2654435761);
     b = Math.imul(b ^ character, 1597334677);
   }
-  // The end of a name is no UTF-16 unit. Stores have fingerprints with it.
+  // Marks the end of a name with a value that is no UTF-16 unit. Stored fingerprints include it.
   a = Math.imul(a ^ 0x10000, 2654435761);
   b = Math.imul(b ^ 0x10000, 1597334677);
   const c = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
@@ -20,5 +20,5 @@ export function fingerprintOf(name: string): number {
   return (high >>> 0) * 2 ** 21 + (low >>> 11);
 }
 
-/** The fingerprint of a brand's presentation. SKUs, styles, and choice groups contain no NUL. */
+/** SKUs, styles, and choice groups contain no NUL, so this cannot collide with their names. */
 export const presentationFingerprint = (brand: string) => fingerprintOf(`presentation\0${brand}`);

@@ -23,7 +23,7 @@ import {
 import { findEntries } from "./presentation/store.ts";
 import type { FoundPersonalization, Group, PreparedStyle } from "./render.ts";
 
-/** The form of a SKU in a locale, ready to be served; or the offered locale to request instead. */
+/** The form of a SKU in a locale, ready to serve; or the offered locale to request instead. */
 export type FoundForm =
   | (FoundPersonalization & { readonly locale?: undefined })
   | { readonly locale: string; readonly fingerprints: readonly number[] };
@@ -32,26 +32,25 @@ export type FoundForm =
 const maxFormBytes = 16 * 2 ** 20;
 
 interface Presentation {
-  /** Those that it has texts in, and the default one, each with its place. */
+  /** The locales of its texts, and the default one, each with its index. */
   readonly locales: ReadonlyMap<string, number>;
   readonly entries: ReadonlyMap<string, PresentationEntry>;
 }
 
-/** The part of a form that a style takes, from its name on: the same for all its SKUs. */
+/** A style's part of a form, from its name on: the same for all SKUs. */
 interface Part {
-  /** Of the style and the locale. */
   readonly number: number;
   readonly rows: Uint8Array;
 }
 
-/** More than there are locales of a presentation. */
+/** More than the locales of any presentation. */
 const maxLocales = 64;
 
 const encoder = new TextEncoder();
 const encode = (text: string) => encoder.encode(text);
 const cursor = new LineCursor();
 
-/** Makes forms of the SKUs of one generation with one presentation; neither ever changes. */
+/** Renders forms for one generation with one presentation; neither ever changes. */
 export class FormRenderer {
   /** Undefined without a presentation. */
   readonly current: CurrentGeneration["presentation"];
@@ -71,10 +70,10 @@ export class FormRenderer {
   }
 
   /**
-   * Finds the form of a SKU of the generation, or of one that is unknown.
+   * Finds the form of a known or unknown SKU.
    * @param lines packed; undefined for an unknown SKU
-   * @param fragments finds the styles of the lines, in the same order, and their groups, each once
-   * @returns `outdated` if the presentation is not stored any more
+   * @param fragments finds the styles of the lines, in the same order, and their distinct groups
+   * @returns `outdated` if the presentation is no longer stored
    */
   find(
     database: Database,
@@ -93,7 +92,9 @@ export class FormRenderer {
     });
   }
 
-  /** The locales that it has texts in, and the default one; none if the presentation is not stored any more. */
+  /**
+   * The locales of its texts, and the default one; none if the presentation is no longer stored.
+   */
   listLocales(database: Database): MaybePromise<readonly string[]> {
     return chain(this.#load(database), (presentation) => Array.from(presentation?.locales.keys() ?? []));
   }
@@ -176,7 +177,7 @@ function toForm(
   return { body, tag: hashTag(body), isEmpty, fingerprints };
 }
 
-/** A form that is too large to be served. */
+/** The form is too large to serve. */
 export class LargeFormError extends ServiceError {
   constructor() {
     super("unavailable", "The form is larger than 16 MB. Use the personalization of the SKU.");
@@ -188,14 +189,13 @@ function refuseBeyond(bytes: number): void {
   if (bytes > maxFormBytes) throw new LargeFormError();
 }
 
-/** Writes the parts of styles in one locale. */
 class PartWriter {
   readonly #entries: Presentation["entries"];
-  /** In which a text is looked for, the best first. */
+  /** Locales to look for a text in, best first. */
   readonly #locales: readonly string[];
   readonly #groups: ReadonlyMap<string, Group>;
   readonly #choices = new Map<string, string>();
-  /** Length of all lines so far, at most the bytes that they take. */
+  /** Length of all lines so far, which is at most their size in bytes. */
   #length = 0;
 
   constructor({ entries }: Presentation, locales: readonly string[], groups: readonly Group[]) {
@@ -231,7 +231,7 @@ class PartWriter {
     return `${JSON.stringify(line).slice(0, -1)},"choices":[${this.#choicesOf(choice_type)}]}`;
   }
 
-  /** Written once for all lines that have them. */
+  /** Writes choices once for all lines that have them. */
   #choicesOf(name: string): string {
     const known = this.#choices.get(name);
     if (known !== undefined) return known;

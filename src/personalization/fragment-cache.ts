@@ -5,26 +5,25 @@ interface Fragment {
   readonly rows: Uint8Array;
 }
 
-/** Memory of a fragment besides its bytes: a few objects, an entry of a map, and short strings. */
+/** Memory of a fragment besides its bytes: a few objects, a map entry, and short strings. */
 const overheadBytes = 500;
 
 /**
- * Keeps the fragments of a generation that were used last, by number. To find out which those are,
- * it has two halves: what is used moves to the recent one, and when that is full, it becomes the
- * older one, whose fragments are dropped.
+ * Keeps a generation's most recently used fragments, by number, in two halves: fragments move to
+ * the recent half when used. When that is full, it becomes the older half, whose fragments are
+ * dropped.
  */
 export class FragmentCache<Kept extends Fragment> {
   readonly #maxBytes: number;
   #recent = new Map<number, Kept>();
   #older = new Map<number, Kept>();
-  /** Of the recent half. */
   #bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** @returns the fragments in the order of their numbers; undefined if one is not kept */
+  /** @returns the fragments in the order of the numbers; undefined if any is missing */
   find(numbers: readonly number[]): Kept[] | undefined {
     const found: Kept[] = [];
     for (const number of numbers) {
@@ -36,8 +35,8 @@ export class FragmentCache<Kept extends Fragment> {
   }
 
   /**
-   * @param load loads those that are not kept
-   * @returns the fragments in the order of their numbers; no promise if all are kept, or `load`
+   * @param load loads the missing ones
+   * @returns the fragments in the order of the numbers; no promise if none is missing, or `load`
    *   needs none
    */
   get(
@@ -78,7 +77,7 @@ export class FragmentCache<Kept extends Fragment> {
   }
 
   #keep(fragment: Kept): void {
-    // One that fills a half would take the place of all others, with many brands a hundredfold.
+    // A fragment that fills a half would replace all others.
     if (fragment.rows.length > this.#maxBytes / 2 || this.#recent.has(fragment.number)) return;
     if (this.#bytes > this.#maxBytes / 2) {
       this.#older = this.#recent;

@@ -15,8 +15,8 @@ import {
 import { findLines, listGroupFragments, listStyleFragments } from "./store.ts";
 
 /**
- * The personalization of a SKU in one generation, which may be an earlier one: the same response,
- * with the same entity tag, as while the generation is current.
+ * The personalization of a SKU in any stored generation: the same response and entity tag as when
+ * the generation is current.
  */
 export async function findInGeneration(
   database: Queryable,
@@ -28,9 +28,9 @@ export async function findInGeneration(
 }
 
 /**
- * Makes the forms of a SKU in one generation, in every locale of each stored presentation of its brand,
- * and without one: the same responses, with the same entity tags, as while both are current. There may
- * be hundreds, so each is made when it is asked for, and other requests have their turn in between.
+ * Renders a SKU's forms in one generation, in every locale of each stored presentation of its
+ * brand, and without one: the same responses and entity tags as when both are current. There may be
+ * hundreds, so each is rendered on demand, and other requests get a turn in between.
  */
 export async function* formsInGeneration(
   database: Database,
@@ -49,7 +49,7 @@ export async function* formsInGeneration(
         const form = await renderer.find(database, sku, locale, lines, () => [styles, groups]);
         if (form !== "outdated" && "body" in form) yield form;
       } catch (error) {
-        // It was never served.
+        // A form that large was never served.
         if (!(error instanceof LargeFormError)) throw error;
       }
     }
@@ -66,7 +66,6 @@ async function findParts(database: Queryable, generation: number, sku: string): 
   return { sku, lines, styles, groups };
 }
 
-/** The fragments in the order of the numbers. */
 function pick<Fragment extends { readonly number: number }>(
   numbers: readonly number[],
   fragments: readonly Fragment[],

@@ -12,7 +12,7 @@ import {
 
 /**
  * Removes unfinished generations that imports left behind: those of one brand, before its run has
- * begun a generation, or those of every brand.
+ * begun a generation, or of every brand.
  * @param job the import job: a generation stays while the job has a run for its brand
  */
 export async function removeUnfinishedGenerations(database: Database, job: string, ownBrand?: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
     ownBrand === undefined
       ? queryable.sql`state = 'loading' AND NOT ${hasRunUnderWay(queryable, job, "generation.brand")}`
       : queryable.sql`state = 'loading' AND brand = ${ownBrand}`;
-  // Without a transaction, which would wait for an import in progress.
+  // No transaction, which would wait for an import in progress.
   const left = await database.sql<{ brand: string }[]>`
     SELECT DISTINCT brand FROM generation WHERE ${isLeft(database)}
       OR (state = 'removed' AND ${ownBrand === undefined ? database.sql`TRUE` : database.sql`brand = ${ownBrand}`})`;
@@ -33,14 +33,14 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
       });
       await removeMarkedGenerations(database, brand);
     } catch (error) {
-      // One brand whose locks are held must not keep the leftovers of the others.
+      // One brand with held locks must not block the removal for the others.
       problem ??= error;
     }
   }
   if (problem !== undefined) throw problem;
 }
 
-/** Keeps a brand's current generation and the `kept - 1` before it, and removes the others. */
+/** Keeps a brand's current generation and the `kept - 1` before it. */
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
   await database.inTransaction(async (transaction) => {
     // So that no rollback makes one of them current meanwhile.
@@ -50,15 +50,15 @@ export async function removeOldGenerations(database: Database, brand: string, ke
   await removeMarkedGenerations(database, brand);
 }
 
-/** Counts of the removed data of a brand. */
+/** Counts of a brand's removed data. */
 export interface RemovedBrand {
   readonly generations: number;
   readonly presentations: number;
 }
 
 /**
- * Removes all complete generations of a brand, and its presentations, the current ones too.
- * @param onlyFrom refuses if another generation is current by now
+ * Removes all complete generations of a brand, and its presentations, including the current ones.
+ * @param onlyFrom refuses if another generation is now current
  * @throws ServiceError `conflict`
  */
 export async function removeBrandGenerations(
@@ -82,9 +82,8 @@ export async function removeBrandGenerations(
 }
 
 /**
- * Drops the tables of the brand's generations that are marked as removed. Those that someone reads,
- * such as a dump of the database, stay for the next call, which also continues where one was
- * interrupted.
+ * Drops the tables of a brand's generations that are marked as removed. Tables in use, for example
+ * by a dump of the database, remain for the next call, which also resumes an interrupted one.
  */
 export async function removeMarkedGenerations(database: Database, brand: string): Promise<void> {
   const removed = await database.sql<{ id: number }[]>`
@@ -92,7 +91,7 @@ export async function removeMarkedGenerations(database: Database, brand: string)
   for (const { id } of removed) {
     try {
       await database.inTransaction(async (transaction) => {
-        // Requests with an older list of generations still name the tables. While the removal waits
+        // Requests with an older list of generations still use the tables. While the removal waits
         // for a lock, they wait, too.
         await transaction.engine.server?.limitLockWaits(transaction.sql);
         // First, because a loader also locks the row before the tables.

@@ -4,17 +4,19 @@ import { tablesOf } from "../database/generation-tables.ts";
 /** More would block the process longer than a request may. */
 const skusPerQuery = 5000;
 const fragmentsPerQuery = 500;
-/** Fragments of one query: a choice group alone may take megabytes. */
+/** Fragments per query: a single choice group may take megabytes. */
 const maxPageBytes = 4 * 2 ** 20;
 
-/** A SKU with its packed lines, or the name of a style or a choice group with the JSON of its rows. */
+/**
+ * A SKU with its packed lines, or the name of a style or choice group with the JSON of its rows.
+ */
 export interface Walked {
   /** In UTF-8. */
   readonly key: Uint8Array;
   readonly content: Uint8Array;
 }
 
-/** Every SKU of a generation, in the order of the bytes in UTF-8. */
+/** Every SKU of a generation, in byte order of UTF-8. */
 export async function* walkSkus({ read, engine }: Queryable, generation: number): AsyncGenerator<Walked[]> {
   const { skus } = tablesOf(generation);
   const columns = `${engine.toBytes("sku")} AS key, lines AS content, sku`;
@@ -29,7 +31,7 @@ export async function* walkSkus({ read, engine }: Queryable, generation: number)
   }
 }
 
-/** Every style or choice group of a generation that has rows, in the order of the bytes in UTF-8. */
+/** Every style or choice group of a generation that has rows, in byte order of UTF-8. */
 export async function* walkFragments(
   { read, engine }: Queryable,
   generation: number,
@@ -37,7 +39,7 @@ export async function* walkFragments(
 ): AsyncGenerator<Walked[]> {
   const name = kind === "styles" ? "code" : "name";
   const table = tablesOf(generation)[kind];
-  // Those with rows are numbered in order.
+  // Fragments with rows are numbered in order.
   for (let after = 0; ; ) {
     const sizes = await read<{ number: number; bytes: number }>(
       `SELECT number, length(rows) AS bytes FROM ${table}
@@ -55,7 +57,7 @@ export async function* walkFragments(
   }
 }
 
-/** The last of the fragments that fit a page, which has at least one. */
+/** The last fragment that fits on a page, which has at least one. */
 function lastOfPage(sizes: readonly { readonly number: number; readonly bytes: number }[]): number {
   let total = 0;
   let last = 0;
@@ -67,13 +69,13 @@ function lastOfPage(sizes: readonly { readonly number: number; readonly bytes: n
   return last;
 }
 
-/** The number of a style in its generation, and its code in UTF-8. */
+/** A style's number in its generation, and its code in UTF-8. */
 export interface StyleCode {
   readonly number: number;
   readonly code: Uint8Array;
 }
 
-/** Every style of a generation, also of those without rows. */
+/** Includes styles without rows. */
 export async function* walkStyleCodes({ read, engine }: Queryable, generation: number): AsyncGenerator<StyleCode[]> {
   for (let after = 0; ; ) {
     const rows = await read<StyleCode>(

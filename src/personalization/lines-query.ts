@@ -4,21 +4,20 @@ import type { Engine, KeyList } from "../database/engines/engine.ts";
 import { tablesOf } from "../database/generation-tables.ts";
 import type { CurrentGeneration, GenerationList } from "./generation.ts";
 
-/** The lines of a SKU, and the generation that has them. */
 export interface FoundLines {
   readonly generation: CurrentGeneration;
   /** Packed, in display order. */
   readonly lines: Uint8Array;
 }
 
-/** Finds the lines of SKUs in some generations. The statements are built once. */
+/** Finds the lines of SKUs in certain generations. Builds its statements once. */
 export interface LinesQuery {
   /**
    * The lines of a SKU in the first of the generations that has it.
-   * @returns undefined for an unknown SKU; "outdated" when other generations are current by now
+   * @returns undefined for an unknown SKU; "outdated" when other generations are now current
    */
   find(database: Queryable, sku: string): MaybePromise<FoundLines | "outdated" | undefined>;
-  /** The same for several SKUs at once, by SKU; unknown ones are absent. */
+  /** The same for several SKUs, by SKU; unknown ones are absent. */
   findAll(database: Queryable, skus: readonly string[]): Promise<ReadonlyMap<string, FoundLines> | "outdated">;
 }
 
@@ -34,14 +33,15 @@ interface Statement {
 }
 
 /**
- * Compares the version in the statements that read the lines, so that it is that of the same moment.
- * @param from builds the list of columns and the joins of a statement
+ * Compares the version in the statements that read the lines, so that both are from the same
+ * moment.
+ * @param from builds the columns and joins of a statement
  */
 function toStatements(
   { version, generations }: GenerationList,
   from: (generations: readonly CurrentGeneration[]) => { readonly columns: string; readonly joins: string },
 ): Statement[] {
-  // A text that is known in advance costs less than a value.
+  // A literal costs less than a parameter.
   const condition = `version = '${version.replaceAll("'", "''")}'`;
   const count = Math.max(1, Math.ceil(generations.length / tablesPerStatement));
   return Array.from({ length: count }, (_, index) => {
@@ -64,7 +64,7 @@ class ListQuery {
           `SELECT ${place} AS place, sku, lines FROM ${tablesOf(id).skus} WHERE ${keyList.contains("sku", "$1")}`,
       );
       if (tables.length === 0) return { columns: "0 AS place, CAST($1 AS TEXT) AS sku, NULL AS lines", joins: "" };
-      // Without any lines, there is a row that has only nulls.
+      // Without any lines, there is a row of nulls.
       return { columns: "place, sku, lines", joins: `LEFT JOIN (${tables.join(" UNION ALL ")}) AS found ON TRUE` };
     });
   }
@@ -87,7 +87,7 @@ class ListQuery {
   }
 }
 
-/** One statement for each request, for an embedded store. */
+/** One statement per request, for an embedded store. */
 class SingleLinesQuery extends ListQuery implements LinesQuery {
   readonly #statements: readonly Statement[];
 
@@ -126,7 +126,7 @@ interface Request {
   readonly reject: (error: unknown) => void;
 }
 
-/** One statement for all SKUs that are requested in one turn of the event loop. */
+/** One statement for all SKUs requested in one turn of the event loop. */
 class BatchedLinesQuery extends ListQuery implements LinesQuery {
   #requests: Request[] = [];
 

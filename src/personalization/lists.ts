@@ -2,10 +2,7 @@ import type { Choice, Line, Style } from "../contract/personalization.ts";
 
 const columnsOf = <Row>(...columns: (keyof Row & string)[]): readonly string[] => columns;
 
-/**
- * The three lists of a feed: their columns in the contract's order, and the columns that form a
- * row's key.
- */
+/** The three lists of a feed: columns in the contract's order, and those that form a row's key. */
 export const lists = {
   pzlines: {
     columns: columnsOf<Line>("sku_id", "style_code", "style_display_seq", "style_sku_status"),
@@ -24,15 +21,13 @@ export const lists = {
 export type ListName = keyof typeof lists;
 export const listNames = Object.keys(lists) as ListName[];
 
-/** Fields that identify SKUs, styles, and choice groups. The store has indexes of their values. */
+/** Identify SKUs, styles, and choice groups. The store indexes their values. */
 export const keyFields: ReadonlySet<string> = new Set(["sku_id", "style_code", "choice_type"]);
 
-/**
- * In UTF-8, of the values of {@link keyFields}. Not every engine can index more than 2,700 bytes.
- */
+/** Values of {@link keyFields} in UTF-8. Not every engine can index more than 2,700 bytes. */
 export const maxKeyBytes = 2600;
 
-/** In UTF-16 units, as shops limit them. Requests for longer SKUs do not reach the database. */
+/** In UTF-16 units, the limit of shops. Requests for longer SKUs do not reach the database. */
 export const maxSkuLength = 255;
 
 const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;

@@ -2,13 +2,13 @@ import { ServiceError } from "../base/errors.ts";
 import { decodeText, encodeInto } from "./bytes.ts";
 
 const initialSlots = 4096;
-/** The table of slots grows when it is fuller than this. */
+/** A fuller table of slots grows. */
 const maxLoadFactor = 0.5;
 
-/** Two million names of ten letters. */
+/** Enough for two million names of ten letters. */
 const maxMegabytes = 64;
 
-/** @param place the file and the line of the name that was too much */
+/** @param place the file and the line of the name that exceeded the limit */
 export function tooManyNames({ size }: NameTable, place: string, noun: string): ServiceError {
   return new ServiceError(
     "invalid_input",
@@ -16,13 +16,10 @@ export function tooManyNames({ size }: NameTable, place: string, noun: string): 
   );
 }
 
-/**
- * Numbers names from 1 on, in the order in which they are added. A million names take 30 MB, a
- * fifth of what a `Map` takes.
- */
+/** Numbers names from 1 on, in insertion order. A million names take 30 MB, a fifth of a `Map`. */
 export class NameTable {
   size = 0;
-  /** The names in UTF-8, one after the other. */
+  /** The names in UTF-8, concatenated. */
   #bytes = new Uint8Array(65_536);
   #end = 0;
   /** By number: where the name ends. */
@@ -30,7 +27,7 @@ export class NameTable {
   /** Numbers by hash; 0 is a free slot. */
   #slots = new Uint32Array(initialSlots);
   #scratch = new Uint8Array(1024);
-  /** How many of the first names are not known any more. */
+  /** How many of the first names were dropped. */
   #dropped = 0;
 
   /** @returns the name's number; 0 if it was not added */
@@ -39,19 +36,28 @@ export class NameTable {
     return this.#slots[this.#findSlot(this.#scratch, length)] as number;
   }
 
-  /** @returns the number of a name in UTF-8; 0 if it was not added */
+  /**
+   * @param name in UTF-8
+   * @returns the name's number; 0 if it was not added
+   */
   findBytes(name: Uint8Array): number {
     return this.#slots[this.#findSlot(name, name.length)] as number;
   }
 
-  /** Adds a name unless it exists. @returns its number */
+  /**
+   * Adds a new name.
+   * @returns the name's number
+   */
   add(name: string): number {
     const length = this.#encode(name);
     const known = this.#slots[this.#findSlot(this.#scratch, length)] as number;
     return known > 0 ? known : this.addBytes(this.#scratch.subarray(0, length));
   }
 
-  /** Adds a name in UTF-8 unless it exists. @returns its number */
+  /**
+   * @param name in UTF-8
+   * @returns the name's number
+   */
   addBytes(name: Uint8Array): number {
     const slot = this.#findSlot(name, name.length);
     const known = this.#slots[slot] as number;
@@ -71,12 +77,11 @@ export class NameTable {
     return decodeText(this.#bytes, start, end);
   }
 
-  /** Whether the names take as much memory as they may. */
   get isFull(): boolean {
     return this.#bytes.byteLength + this.#ends.byteLength + this.#slots.byteLength > maxMegabytes * 2 ** 20;
   }
 
-  /** Frees memory: only {@link nameOf} can be called from now on, for names after the first ones. */
+  /** Frees memory. Afterward, only {@link nameOf} works, for names after the first ones. */
   drop(first: number): void {
     const start = this.#ends[first] as number;
     this.#dropped = first;
@@ -91,7 +96,7 @@ export class NameTable {
     return encodeInto(this.#scratch, 0, name);
   }
 
-  /** The slot of a name, or the free one where it belongs. */
+  /** The slot of a name, or the free slot for it. */
   #findSlot(name: Uint8Array, length: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = hash(name, 0, length) & mask; ; slot = (slot + 1) & mask) {

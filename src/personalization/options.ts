@@ -10,7 +10,7 @@ export const presentationImportName = "presentation-import";
 /** The jobs with a table for each brand. */
 export const jobsOfBrands = [personalizationImportName, presentationImportName] as const;
 
-/** A source, as the function checks it. @param findProblem returns what is wrong with it */
+/** @param findProblem returns what is wrong with a source */
 export const sourceOf = (findProblem: (text: string) => string | undefined) =>
   z
     .string()
@@ -84,8 +84,7 @@ export const personalizationShape = {
 
 export const personalizationImportSchema = z.strictObject({ ...personalizationShape, ...planShape });
 
-/** The options of `personalization-import` for one brand. */
 export type PersonalizationOptions = z.infer<typeof personalizationImportSchema>;
 
-/** The keys of the tables within its table. */
+/** Keys of the nested tables. */
 export const personalizationKeys = { files: listNames, aliases: [...new Set(columnNames)] };

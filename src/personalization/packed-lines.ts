@@ -8,15 +8,15 @@
 //   otherwise.
 
 const encoder = new TextEncoder();
-// By default, a decoder drops a byte order mark at the beginning of a text.
+// By default, a decoder drops a leading byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const maxPlainSequence = 2 ** 26;
 const plainSequence = /^(0|[1-9]\d{0,7})$/;
 
-/** A number that is written in one way only, such as `12`, but not `012`; -1 for any other text. */
+/** A number in canonical form, such as `12`, but not `012`; -1 for other text. */
 function toPlainSequence(text: string): number {
-  // Most are one digit, which is cheaper to recognize.
+  // Most sequences are one digit, which is cheaper to recognize.
   if (text.length === 1) {
     const digit = text.charCodeAt(0) - 48;
     return digit >= 0 && digit <= 9 ? digit : -1;
@@ -26,10 +26,13 @@ function toPlainSequence(text: string): number {
   return number < maxPlainSequence ? number : -1;
 }
 
-/** Bytes that a line takes at most. */
+/** Maximum size of a packed line. */
 export const maxLineBytes = (sequence: string, status: string) => 16 + 3 * (sequence.length + status.length);
 
-/** Writes a line at an offset. There must be {@link maxLineBytes}. @returns the offset after it */
+/**
+ * Needs room for {@link maxLineBytes}.
+ * @returns the offset after the line
+ */
 export function writeLine(bytes: Uint8Array, at: number, style: number, sequence: string, status: string): number {
   let offset = writeVarint(bytes, at, style);
   const plain = toPlainSequence(sequence);
@@ -63,16 +66,15 @@ function writeVarint(bytes: Uint8Array, at: number, number: number): number {
   return offset;
 }
 
-/** Reads packed lines one after the other, without creating objects. */
+/** Reads packed lines in turn, without creating objects. */
 export class LineCursor {
-  /** Offset of the line. */
   start = 0;
   /** Offset after the line. */
   end = 0;
-  /** Offset after the style's number, where the sequence begins. */
+  /** Offset of the sequence, after the style's number. */
   sequenceStart = 0;
   style = 0;
-  /** The sequence, if it is a plain number; -1 if it is a text. */
+  /** -1 if the sequence is text. */
   plainSequence = 0;
   #bytes: Uint8Array = new Uint8Array();
   #sequenceText = 0;
@@ -81,7 +83,7 @@ export class LineCursor {
   #statusLength = 0;
   #status = 0;
 
-  /** Begins before the first line. */
+  /** Starts before the first line. */
   reset(bytes: Uint8Array, start = 0): this {
     this.#bytes = bytes;
     this.end = start;
@@ -92,7 +94,6 @@ export class LineCursor {
     return this.end >= this.#bytes.length;
   }
 
-  /** Reads the next line. */
   next(): void {
     this.start = this.end;
     this.style = this.#varint();
@@ -118,7 +119,7 @@ export class LineCursor {
     return this.#text(this.#sequenceText, this.#sequenceLength);
   }
 
-  /** The status, if it is one ASCII character; 0 if it is a text. */
+  /** The status, if it is one ASCII character; 0 if it is text. */
   get plainStatus(): number {
     return this.#status;
   }
@@ -141,7 +142,6 @@ export class LineCursor {
   }
 }
 
-/** A list of numbers, as varints. */
 export function packNumbers(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(numbers.length * 5);
   let end = 0;

@@ -24,7 +24,6 @@ import {
 } from "./render.ts";
 import { listGroupFragments, listStyleFragments } from "./store.ts";
 
-/** The personalization as objects. */
 export const parsePersonalization = ({ body }: FoundPersonalization) =>
   JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Personalization;
 
@@ -36,23 +35,24 @@ interface Fragments {
   readonly forms: FormRenderer;
 }
 
-/** The current generations as of one moment. */
+/** The current generations at one moment. */
 interface Snapshot {
   readonly query: LinesQuery;
   readonly fragments: ReadonlyMap<number, Fragments>;
-  /** Makes the forms of unknown SKUs, in the locales of the reader's brand. */
+  /** Renders the forms of unknown SKUs, in the locales of the reader's brand. */
   readonly unknown: FormRenderer;
 }
 
 const maxAttempts = 3;
 /** For the styles and choice groups of all brands. */
 const maxFragmentBytes = 32 * 2 ** 20;
-/** For the parts of their forms. */
+/** For rendered parts of forms. */
 const maxFormBytes = 32 * 2 ** 20;
 
 /**
- * Reads the personalization of SKUs: the brand's own, or else that of the first other brand that has
- * the SKU, because the URL of a SKU names no brand. All rows of a response come from one generation.
+ * Reads the personalization of SKUs: from the brand, or else from the first other brand that has
+ * the SKU, because the URL of a SKU does not name a brand. All rows of a response come from one
+ * generation.
  */
 export class PersonalizationReader {
   readonly #brand: string;
@@ -71,23 +71,25 @@ export class PersonalizationReader {
     return this.#findIn(database, (snapshot) => findOne(snapshot, database, sku));
   }
 
-  /** The personalization of several SKUs as one response, in their order, all as of the same moment. */
+  /**
+   * The personalization of several SKUs as one response, in their order, all from the same moment.
+   */
   findAll(database: Database, skus: readonly string[]): MaybePromise<FoundPersonalization> {
     return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
   }
 
-  /** The personalization of a SKU as a form in a locale. */
+  /** The form of a SKU in a locale. */
   findForm(database: Database, sku: string, locale: string): MaybePromise<FoundForm> {
     return this.#findIn(database, (snapshot) => findForm(snapshot, database, sku, locale));
   }
 
-  /** Drops what is in memory: some of it may be from another store. */
+  /** Clears the memory, which may hold data from another store. */
   forget(): void {
     this.#snapshot = undefined;
     this.#loading = undefined;
   }
 
-  /** @param read returns `outdated` when other generations are current by now */
+  /** @param read returns `outdated` when other generations are now current */
   #findIn<Found>(database: Database, read: Read<Found>): MaybePromise<Found> {
     const snapshot = this.#snapshot;
     if (snapshot === undefined) return this.#reload(database, read, undefined);
@@ -96,7 +98,7 @@ export class PersonalizationReader {
     );
   }
 
-  /** @param outdated generations that were found to be no longer the current ones */
+  /** @param outdated generations that are no longer current */
   async #reload<Found>(database: Database, read: Read<Found>, outdated: Snapshot | undefined): Promise<Found> {
     let last = outdated;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -107,12 +109,12 @@ export class PersonalizationReader {
     throw new Error("the current generations change too often, or one has lost a table");
   }
 
-  /** @param outdated is replaced, and its fragments are kept if their generation is still current */
+  /** @param outdated is replaced; fragments of generations that are still current are kept */
   #load(database: Queryable, outdated: Snapshot | undefined): Promise<Snapshot> {
     // Another request may have replaced it.
     if (this.#snapshot !== undefined && this.#snapshot !== outdated) return Promise.resolve(this.#snapshot);
     if (this.#loading !== undefined) return this.#loading;
-    // Not those of `outdated`, which may have been forgotten.
+    // Not the fragments of `outdated`, which may have been cleared.
     const loading = loadSnapshot(database, this.#brand, this.#defaultLocale, this.#snapshot?.fragments)
       .then((snapshot) => {
         if (this.#loading === loading) this.#snapshot = snapshot;
@@ -137,7 +139,7 @@ async function loadSnapshot(
   const maxBytes = (maxFragmentBytes / 2) * share;
   const fragments = list.generations.map((generation): Fragments => {
     const known = earlier?.get(generation.id);
-    // A store that was restored from a backup may use an id twice.
+    // A store restored from a backup may reuse an id.
     const isSame = known !== undefined && known.generation.loadedAt === generation.loadedAt;
     const kept = isSame
       ? known
@@ -158,7 +160,7 @@ async function loadSnapshot(
 
 type Read<Found> = (snapshot: Snapshot) => MaybePromise<Found | "outdated">;
 
-/** @returns `outdated` when other generations are current by now */
+/** @returns `outdated` when other generations are now current */
 function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>): MaybePromise<Found | "outdated"> {
   // A generation may be removed once another is current.
   const onError = (error: unknown) => {
@@ -173,7 +175,7 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
   }
 }
 
-/** The database would reject another one, with those of other requests. */
+/** The database would reject an invalid SKU, together with those of other requests. */
 const isStorable = (sku: string) => sku.length <= maxSkuLength && !sku.includes("\0") && sku.isWellFormed();
 
 const findLines = (
@@ -244,7 +246,7 @@ function findParts(
   return chain(ofLines, ([styles, groups]) => ({ sku, lines, styles, groups }));
 }
 
-/** The styles of some numbers, in their order, and the groups of these styles, each once. */
+/** The styles with these numbers, in their order, and the distinct groups of these styles. */
 function findFragments(
   database: Database,
   styleNumbers: readonly number[],

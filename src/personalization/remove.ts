@@ -5,8 +5,8 @@ import { type RemovedBrand, removeBrandGenerations } from "./generation-removal.
 import { jobsOfBrands } from "./options.ts";
 
 /**
- * Removes a brand's personalization, with all its generations, and its presentations.
- * @param onlyFrom refuses if another generation is current by now
+ * Removes all generations and presentations of a brand.
+ * @param onlyFrom refuses if another generation is now current
  * @throws ServiceError `unavailable` while an import of the brand is running, or `conflict`
  */
 export async function removePersonalization(

@@ -4,29 +4,26 @@ import { fingerprintOf } from "./fingerprint.ts";
 import { LineCursor } from "./packed-lines.ts";
 import type { GroupFragment, StyleFragment } from "./store.ts";
 
-/** The personalization of a SKU, ready to be served. */
 export interface FoundPersonalization {
   /** JSON in UTF-8, in the shape of `personalizationSchema`. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Entity tag without quotes. Equal bodies have equal tags, whatever the generation or store. */
+  /** Without quotes. Equal bodies have equal tags, whatever the generation or store. */
   readonly tag: string;
   /** Whether the SKU is unknown. */
   readonly isEmpty: boolean;
-  /** Of the SKU, its styles, and their choice groups: everything whose change changes the body. */
+  /** Of the SKU, its styles, and their choice groups: everything that can change the body. */
   readonly fingerprints: readonly number[];
 }
 
 interface Prepared {
-  /** Of the rows. */
   readonly hash: bigint;
-  /** Of the name. */
   readonly fingerprint: number;
 }
 
 /** A style, prepared once for all its SKUs. */
 export type PreparedStyle = StyleFragment &
   Prepared & {
-    /** The part of a line in JSON between the SKU and the display sequence. */
+    /** A line's JSON between the SKU and the display sequence. */
     readonly line: Uint8Array;
   };
 
@@ -59,10 +56,10 @@ export function readStyleNumbers(lines: Uint8Array): number[] {
   return numbers;
 }
 
-/** Until there are more, searching an array costs less than a set. */
+/** Up to this number, searching an array costs less than a set. */
 const fewGroups = 32;
 
-/** Numbers of the groups of some styles, in order, each once. */
+/** Distinct numbers of the styles' groups, in order. */
 export function readGroupNumbers(styles: readonly PreparedStyle[]): number[] {
   const numbers: number[] = [];
   for (const { groups } of styles) {
@@ -79,26 +76,26 @@ export function renderEmpty(sku: string): FoundPersonalization {
   return { body: emptyBody, tag: emptyTag, isEmpty: true, fingerprints: [fingerprintOf(sku)] };
 }
 
-/** A SKU with everything that its response consists of. */
+/** Everything that a SKU's response consists of. */
 export interface SkuParts {
   readonly sku: string;
   /** Packed. */
   readonly lines: Uint8Array;
-  /** Those of the lines, in the same order. */
+  /** Styles of the lines, in the same order. */
   readonly styles: readonly PreparedStyle[];
-  /** Those of the styles, each once. */
+  /** Distinct groups of the styles. */
   readonly groups: readonly Group[];
 }
 
 export function render(parts: SkuParts): FoundPersonalization {
   const { styles, groups } = parts;
   const maxBytes = maxBytesOf(parts);
-  // Its size is known only when it is written.
+  // The size is known only after writing.
   const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
   json[0] = openingBrace;
   const { linesEnd, end } = write(json, 1, parts, encode(JSON.stringify(parts.sku)));
-  // The tag hashes hashes of the same length: that of the lines, one for each line's style, and
-  // those of the groups. So different responses never join to the same bytes.
+  // The tag hashes hashes of equal length: one of the lines, one for each line's style, and one for
+  // each group. So different responses never concatenate to the same bytes.
   const hashes = new BigUint64Array(1 + styles.length + groups.length);
   hashes[0] = hashOf(json.subarray(1 + linesStart.length, linesEnd));
   let place = 1;
@@ -201,7 +198,7 @@ const linesStart = encode('"pzlines":[');
 const stylesStart = encode('],"pzstyles":[');
 const groupsStart = encode('],"pzchoices":[');
 const bodyEnd = encode("]}");
-/** Of a line, besides its SKU, its style, and what is packed: names, quotes, and a comma. */
+/** A line's JSON besides SKU, style, and packed data: names, quotes, and a comma. */
 const lineBytes = '{"sku_id":"",'.length + statusStart.length + 16;
 const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
 
@@ -209,8 +206,8 @@ const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.leng
 export const rowBytesOf = ({ styles, groups }: SkuParts) => bytesOf(styles) + bytesOf(groups);
 
 /**
- * Bytes of the three lists in JSON, with up to six for each unit of the SKU and each packed byte, such as
- * a control character.
+ * Upper limit of the three lists' size in JSON: up to six bytes for each unit of the SKU and each
+ * packed byte, such as a control character.
  */
 function maxBytesOf(parts: SkuParts): number {
   const { sku, lines, styles } = parts;
@@ -219,7 +216,10 @@ function maxBytesOf(parts: SkuParts): number {
   return bytes;
 }
 
-/** Writes the lines as JSON, separated by commas. @returns the offset after them */
+/**
+ * Writes the lines as JSON, separated by commas.
+ * @returns the offset after them
+ */
 function writeLines(json: Uint8Array, at: number, { lines, styles }: SkuParts, sku: Uint8Array): number {
   let end = at;
   let index = 0;
@@ -240,7 +240,10 @@ function writeLines(json: Uint8Array, at: number, { lines, styles }: SkuParts, s
   return end;
 }
 
-/** Appends one ASCII character in quotes. @returns the offset after it */
+/**
+ * Appends one ASCII character in quotes.
+ * @returns the offset after it
+ */
 function appendQuoted(json: Uint8Array, at: number, character: number): number {
   json[at] = quote;
   json[at + 1] = character;
@@ -252,20 +255,18 @@ interface Rows {
   readonly rows: Uint8Array;
 }
 
-/** Bytes of the rows with a comma between any two fragments that have some. */
+/** Size of the rows, with a comma between nonempty fragments. */
 function bytesOf(fragments: readonly Rows[]): number {
   let bytes = 0;
   for (const { rows } of fragments) if (rows.length > 0) bytes += rows.length + 1;
   return Math.max(bytes - 1, 0);
 }
 
-/** @returns the offset after the bytes */
 function append(body: Uint8Array, at: number, bytes: Uint8Array): number {
   body.set(bytes, at);
   return at + bytes.length;
 }
 
-/** @returns the offset after the rows */
 function appendRows(body: Uint8Array, at: number, fragments: readonly Rows[]): number {
   let end = at;
   for (const { rows } of fragments) {

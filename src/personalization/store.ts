@@ -3,7 +3,6 @@ import type { Value } from "../database/engines/engine.ts";
 import { tablesOf } from "../database/generation-tables.ts";
 import { unpackNumbers } from "./packed-lines.ts";
 
-/** A style of a generation, as served. */
 export interface StyleFragment {
   readonly number: number;
   readonly code: string;
@@ -13,7 +12,6 @@ export interface StyleFragment {
   readonly groups: readonly number[];
 }
 
-/** A choice group of a generation, as served. */
 export interface GroupFragment {
   readonly number: number;
   readonly name: string;
@@ -21,7 +19,7 @@ export interface GroupFragment {
   readonly rows: Uint8Array;
 }
 
-/** The lines of a SKU in a generation, packed. @returns undefined for an unknown SKU */
+/** @returns packed lines; undefined for an unknown SKU */
 export async function findLines({ read }: Queryable, generation: number, sku: string): Promise<Uint8Array | undefined> {
   const [row] = await read<{ lines: Uint8Array }>(`SELECT lines FROM ${tablesOf(generation).skus} WHERE sku = $1`, [
     sku,
@@ -29,7 +27,6 @@ export async function findLines({ read }: Queryable, generation: number, sku: st
   return row?.lines;
 }
 
-/** Those of some SKUs that a generation has, in order. */
 export async function listKnownSkus(
   { read, engine }: Queryable,
   generation: number,
@@ -44,7 +41,6 @@ export async function listKnownSkus(
 
 type Packed<Fragment, Column extends string> = Omit<Fragment, Column> & Readonly<Record<Column, Uint8Array>>;
 
-/** Those of a generation's styles that have one of the numbers. */
 export async function listStyleFragments(
   database: Queryable,
   generation: number,
@@ -59,7 +55,6 @@ export async function listStyleFragments(
   return rows.map((row) => ({ ...row, groups: unpackNumbers(row.groups) }));
 }
 
-/** Those of a generation's choice groups that have one of the numbers. */
 export function listGroupFragments(
   database: Queryable,
   generation: number,
@@ -68,7 +63,7 @@ export function listGroupFragments(
   return readByNumber(database, `SELECT number, name, rows FROM ${tablesOf(generation).groups}`, numbers);
 }
 
-/** Numbers in one statement. The last is repeated to fill it, so that it stays prepared. */
+/** Numbers in one statement. The last one is repeated to fill it, so that it stays prepared. */
 const numbersPerStatement = 8;
 const numberPlaceholders = Array.from({ length: numbersPerStatement }, (_, index) => `$${index + 1}`).join(", ");
 
@@ -82,7 +77,7 @@ async function readByNumber<Row>({ read }: Queryable, select: string, numbers: r
   return found;
 }
 
-/** The rows of a style or a choice group in a generation, as served; empty if it has none. */
+/** The rows of a style or choice group, as served; empty if it has none. */
 export async function listRows(
   { read }: Queryable,
   generation: number,
@@ -97,14 +92,13 @@ export async function listRows(
   return row === undefined ? [] : JSON.parse(`[${new TextDecoder().decode(row.rows)}]`);
 }
 
-/** A style of a generation, and the SKUs that offer it. */
 export interface UsedStyle {
-  /** In the generation; styles with rows are numbered by code. */
+  /** Number in the generation; styles with rows are numbered by code. */
   readonly number: number;
   readonly style: string;
   /** How many SKUs offer it. */
   readonly skus: number;
-  /** The first of them. */
+  /** The first SKUs that offer it. */
   readonly examples: readonly string[];
 }
 
@@ -118,7 +112,7 @@ export async function findUsedStyle(
   return found;
 }
 
-/** The first styles of a generation that use a choice group, at most {@link maxStylesOfGroup}. */
+/** At most {@link maxStylesOfGroup}. */
 export async function listStylesOfGroup(database: Queryable, generation: number, group: string): Promise<UsedStyle[]> {
   const [found] = await database.read<{ styles: Uint8Array }>(
     `SELECT styles FROM ${tablesOf(generation).groups} WHERE name = $1`,
@@ -132,14 +126,14 @@ export async function listStylesOfGroup(database: Queryable, generation: number,
 /** Styles that are stored with a choice group. */
 export const maxStylesOfGroup = 100;
 
-/** The choice groups of a generation that have a choice of this value, at most `limit`. */
+/** The choice groups that have a choice with this value, at most `limit`. */
 export async function listGroupsOfChoice(
   { read, engine }: Queryable,
   generation: number,
   choice: string,
   limit: number,
 ): Promise<string[]> {
-  // In JSON, a quote inside a value is escaped, so nothing else contains this text.
+  // In JSON, quotes inside a value are escaped, so nothing else contains this text.
   const text = `"choice_value":${JSON.stringify(choice)}}`;
   const rows = await read<{ name: string }>(
     `SELECT name FROM ${tablesOf(generation).groups} WHERE ${engine.contains("rows", "$1")} ORDER BY name LIMIT ${limit}`,
@@ -149,8 +143,8 @@ export async function listGroupsOfChoice(
 }
 
 /**
- * The styles of a generation, ordered by code, at most `limit`.
- * @param after only those with a higher number
+ * Ordered by code, at most `limit`.
+ * @param after only styles with a higher number
  */
 export function listStyles(database: Queryable, generation: number, limit: number, after = 0): Promise<UsedStyle[]> {
   return listUsedStyles(database, generation, `AND number > $1 ORDER BY number LIMIT ${limit}`, [after]);

@@ -1,7 +1,9 @@
-/** A batch of more bytes is full, whatever its size: a choice group alone may take megabytes. */
+/**
+ * A larger batch is full, whatever its number of rows: a single choice group may take megabytes.
+ */
 const maxBatchBytes = 2 * 2 ** 20;
 
-/** Loads rows in batches. While one is loaded, the rows of the next are made. */
+/** Loads rows in batches. While one is loading, the next is built. */
 export class BatchLoader<Row> implements AsyncDisposable {
   readonly #size: number;
   readonly #load: (rows: readonly Row[]) => Promise<void>;
@@ -15,8 +17,7 @@ export class BatchLoader<Row> implements AsyncDisposable {
   }
 
   /**
-   * Adds a row.
-   * @param bytes that its content takes
+   * @param bytes size of its content
    * @returns whether the batch is full, and {@link send} should be called
    */
   add(row: Row, bytes: number): boolean {
@@ -35,7 +36,7 @@ export class BatchLoader<Row> implements AsyncDisposable {
     this.#pending.catch(() => {});
   }
 
-  /** Waits until all that was sent is stored. */
+  /** Waits until everything is stored. */
   async finish(): Promise<void> {
     await this.#pending;
   }

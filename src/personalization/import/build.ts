@@ -24,14 +24,14 @@ import { loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-load
 import { countOccurrence, FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
-/** SKUs, styles, or groups of one transaction. More would block other writers longer. */
+/** SKUs, styles, or groups per transaction. More would block other writers longer. */
 const skusPerBatch = 20_000;
 const fragmentsPerBatch = 2_500;
 
-/** Memory of a row besides its content. */
+/** A row's memory besides its content. */
 const rowBytes = 64;
 
-/** SKUs that are stored with a style as examples. */
+/** Example SKUs that are stored with a style. */
 const maxExampleSkus = 20;
 
 export interface BuildContext {
@@ -41,16 +41,15 @@ export interface BuildContext {
   readonly current: number | undefined;
   /** The generation to load; undefined for a dry run. */
   readonly generation: number | undefined;
-  /** Names of the files, for messages. */
+  /** File names for messages. */
   readonly files: Readonly<Record<ListName, string>>;
   readonly signal: AbortSignal;
-  /** Called for each batch, with how many rows have been merged. */
+  /** Called for each batch, with the number of rows merged so far. */
   readonly onProgress: (merged: number, isDone: boolean) => void;
 }
 
-/** Findings of building a generation. */
 export interface Built {
-  /** Null if there is no current generation to compare with. */
+  /** Compared with the current generation; null if there is none. */
   readonly skus: Difference | null;
   readonly styles: Difference | null;
   readonly choices: Difference | null;
@@ -59,11 +58,14 @@ export interface Built {
   readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
   readonly stylesWithoutLine: Occurrences;
   readonly unusedChoiceGroups: Occurrences;
-  /** Of styles whose choice type has no choices, so that shoppers type text; the type may be misspelled. */
+  /**
+   * Styles whose choice type has no choices, so that shoppers type text; the type may be
+   * misspelled.
+   */
   readonly typesWithoutChoices: Occurrences;
   /** Whether a style names a choice group. */
   readonly usesChoices: boolean;
-  /** Of all that differs from the current generation; undefined if unknown or too many. */
+  /** All that differs from the current generation; undefined if unknown or too many. */
   readonly fingerprints: readonly number[] | undefined;
 }
 
@@ -73,12 +75,12 @@ export interface Duplicate {
   readonly key: string;
 }
 
-/** A feed has few, and one that is misspelled must be among those that are shown. */
+/** Feeds have few of these types, and a misspelled one must be among those shown. */
 const reportedTypes = 30;
 
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
 
-/** Makes a generation of a feed's rows: merges, orders, compares, and loads them. */
+/** Builds a generation from a feed's rows: merges, orders, compares, and loads them. */
 export async function buildGeneration(rows: FeedRows, context: BuildContext): Promise<Built> {
   await using builder = new GenerationBuilder(rows, context);
   return await builder.build();
@@ -88,9 +90,8 @@ class GenerationBuilder implements AsyncDisposable {
   readonly #rows: FeedRows;
   readonly #context: BuildContext;
   readonly #changes = new ChangedFingerprints();
-  /** SKUs by style. */
   readonly #skusOf = new UsageCounter(maxExampleSkus);
-  /** Styles by group: the numbers of the first, as text. */
+  /** The first styles of each group, by number as text. */
   readonly #stylesOf = new UsageCounter(maxStylesOfGroup);
   readonly #groupNames = new NameTable();
   readonly #duplicates = {
@@ -112,7 +113,7 @@ class GenerationBuilder implements AsyncDisposable {
     const skus = await this.#buildSkus();
     await this.#rows.release("pzlines");
     await this.#skusOf.finish();
-    // Styles that have rows come with their names.
+    // The names of styles with rows come with the rows.
     this.#rows.styleNames.drop(this.#rows.definedStyles);
     for (const { key, content } of this.#rows.groups("pzchoices")) {
       this.#groupNames.addBytes(key);
@@ -212,7 +213,7 @@ class GenerationBuilder implements AsyncDisposable {
     return { total, rows: count, unused: toOccurrences(unused), difference: await toDifference(total, comparison) };
   }
 
-  /** @param defined how many groups have choices */
+  /** @param defined number of groups that have choices */
   async #buildGroups(defined: number) {
     const { database, current, files } = this.#context;
     const choices = new ChoiceCounter(this.#changes);
@@ -284,7 +285,7 @@ class GenerationBuilder implements AsyncDisposable {
     await loader.send();
     this.#context.signal.throwIfAborted();
     this.#context.onProgress(this.#merged, false);
-    // Timers run, such as the heartbeat.
+    // Lets timers run, such as the heartbeat.
     await setImmediate();
   }
 

@@ -2,7 +2,7 @@ import type { Choice } from "../../contract/personalization.ts";
 import { decodeText } from "../bytes.ts";
 import type { DifferenceVisitor } from "../difference.ts";
 
-/** Counts the single choices that differ, when groups are compared, and passes the groups on. */
+/** Counts differing choices when groups are compared, and passes the groups on. */
 export class ChoiceCounter implements DifferenceVisitor {
   readonly counts = { added: 0, changed: 0, removed: 0 };
   readonly #groups: Required<DifferenceVisitor>;
@@ -33,7 +33,7 @@ export class ChoiceCounter implements DifferenceVisitor {
   };
 }
 
-/** The choices of a group as JSON, by value. */
+/** Maps each choice's value to its JSON. */
 function parseChoices(rows: Uint8Array): Map<string, string> {
   const choices = JSON.parse(`[${decodeText(rows)}]`) as Choice[];
   return new Map(choices.map((choice) => [choice.choice_value, JSON.stringify(choice)]));

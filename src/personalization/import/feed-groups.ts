@@ -3,24 +3,23 @@ import { compareSequence, type ListName, lists } from "../lists.ts";
 import { LineCursor } from "../packed-lines.ts";
 import type { FeedRows } from "./feed-rows.ts";
 
-/** Called for a row that a later row with the same key replaces. */
 export type OnDuplicate = (duplicate: {
-  /** Of the later row. */
+  /** Line of the later row. */
   readonly line: number;
-  /** Of the row before with the same key. */
+  /** Line of the replaced row. */
   readonly earlier: number;
   /** The key's two values. */
   readonly key: () => readonly [string, string];
 }) => void;
 
-/** A SKU with its lines, packed, in display order. */
+/** A SKU with its packed lines, in display order. */
 export interface SkuGroup {
-  /** Rows of the feed, with those that a later one replaces. */
+  /** Number of rows in the feed, including replaced ones. */
   readonly read: number;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
   readonly lines: Uint8Array;
-  /** The numbers of its styles. Valid until the next group. */
+  /** Numbers of its styles. Valid until the next group. */
   readonly styles: readonly number[];
 }
 
@@ -35,12 +34,12 @@ export function* readSkus(rows: FeedRows, onDuplicate: OnDuplicate): Generator<S
   }
 }
 
-/** Sorts the lines of one SKU. Keeps its arrays, because there are millions of SKUs. */
+/** Sorts the lines of one SKU. Reuses its arrays, because there are millions of SKUs. */
 class LinePacker {
   readonly #cursor = new LineCursor();
   #count = 0;
   #isInOrder = true;
-  /** Of the lines that count. */
+  /** Styles of the lines that count. */
   styles: number[] = [];
   readonly #feedLines: number[] = [];
   readonly #styles: number[] = [];
@@ -98,9 +97,9 @@ class LinePacker {
     this.#count = index;
   }
 
-  /** The place of a line with the same style that counts so far; -1 if there is none. */
+  /** The index of the line that counts so far for this style; -1 if there is none. */
   #findEarlier(style: number, index: number): number {
-    // Few lines are compared faster than looked up.
+    // Comparing a few lines is faster than looking them up.
     if (index < 16) {
       for (let place = 0; place < index; place++) {
         if (this.#styles[place] === style && this.#starts[place] !== -1) return place;
@@ -117,7 +116,6 @@ class LinePacker {
     return earlier;
   }
 
-  /** The indexes in display order. */
   #sort(content: Uint8Array): number[] {
     const sequences = Array.from({ length: this.#count }, (_, index) => {
       const plain = this.#sequences[index] as number;
@@ -133,7 +131,7 @@ class LinePacker {
 
 /** A style or a choice group with its rows, in display order. */
 export interface TextGroup {
-  /** Rows of the feed, with those that a later one replaces. */
+  /** Number of rows in the feed, including replaced ones. */
   readonly read: number;
   readonly name: string;
   /** In UTF-8. Valid until the next group. */
@@ -142,13 +140,15 @@ export interface TextGroup {
 }
 
 export interface TextRow {
-  /** In the feed. */
+  /** Line in the feed. */
   readonly line: number;
   /** In the contract's order of columns. */
   readonly values: readonly string[];
 }
 
-/** The styles or choice groups of a feed, in order. Of rows with the same key, the last one counts. */
+/**
+ * The styles or choice groups of a feed, in order. Of rows with the same key, the last one counts.
+ */
 export function* readTextGroups(
   rows: FeedRows,
   list: "pzstyles" | "pzchoices",
@@ -181,12 +181,12 @@ export function* readTextGroups(
   }
 }
 
-/** The text before each value of a JSON object. */
+/** JSON text before each value of an object. */
 const prefixesOf = (list: ListName) =>
   lists[list].columns.map((column, index) => `${index === 0 ? "{" : ","}${JSON.stringify(column)}:`);
 const prefixes = { pzstyles: prefixesOf("pzstyles"), pzchoices: prefixesOf("pzchoices") };
 
-/** Rows as JSON objects, separated by commas. */
+/** JSON objects, separated by commas. */
 export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly TextRow[]): Uint8Array {
   let bytes = new Uint8Array(256 * rows.length);
   let end = 0;

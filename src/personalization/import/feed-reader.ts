@@ -12,17 +12,17 @@ import { createHeaderTest, type Header, readHeader } from "./header.ts";
 import { addObject, FieldNames } from "./json-rows.ts";
 import { RowBatch } from "./rows.ts";
 
-/** Bytes decoded at once, into one batch: some thousand rows, a few milliseconds of work. */
+/** Bytes decoded into one batch: some thousand rows, a few milliseconds of work. */
 export const chunkBytes = 65_536;
 
-/** Limits memory if the objects of a file use arbitrary names. */
+/** Limits memory if a file's objects have arbitrary field names. */
 const maxFieldNames = 1000;
 
-/** Reads one file of a feed in batches of some thousand rows. */
+/** Reads one file of a feed in batches. */
 export class FeedReader {
   /** For the import report; complete once the file has been read. */
   readonly notes: string[] = [];
-  /** Whether the file has not even a header. */
+  /** Whether the file lacks even a header. */
   isBlank = false;
   readonly #list: ListName;
   readonly #file: { readonly path: string; readonly name: string };
@@ -36,8 +36,8 @@ export class FeedReader {
   #accepted = 0;
 
   /**
-   * @param allowMissingHeader whether a file without a header is read with the columns in the
-   * contract's order
+   * @param allowMissingHeader whether to read a file without a header, assuming the contract's
+   *   order of columns
    */
   constructor(
     list: ListName,

@@ -8,11 +8,11 @@ import { RowSorter } from "./row-sorter.ts";
 import type { FeedRow } from "./rows.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
 
-/** Of a SKU, style, or choice group, which is in memory as a whole. More would be a damaged feed. */
+/** A SKU, style, or choice group is in memory as a whole. A larger one means a damaged feed. */
 const maxRowsOfGroup = 100_000;
 const maxMegabytesOfGroup = 4;
 
-/** Before each row: its line in the file. */
+/** Each row is preceded by its line in the file. */
 const lineBytes = 4;
 
 const skuOfLine = lists.pzlines.columns.indexOf("sku_id");
@@ -21,17 +21,16 @@ const sequenceOfLine = lists.pzlines.columns.indexOf("style_display_seq");
 const statusOfLine = lists.pzlines.columns.indexOf("style_sku_status");
 
 /**
- * The rows of a feed, grouped: lines by SKU, styles by code, choices by group. Lists must be added
- * in the order choices, styles, lines.
+ * The rows of a feed, grouped: lines by SKU, styles by code, choices by group. Add the lists in the
+ * order choices, styles, lines.
  */
 export class FeedRows implements AsyncDisposable {
   /** Numbers the styles: first those with rows, in order, then those that only lines name. */
   readonly styleNames = new NameTable();
-  /** How many styles have rows. */
+  /** Number of styles with rows. */
   definedStyles = 0;
-  /** The number of the style of the line that was added last. */
+  /** Style number of the last added line. */
   lastStyle = 0;
-  /** Rows that were added. */
   count = 0;
   readonly #sorters: Readonly<Record<ListName, RowSorter>> = {
     pzchoices: new RowSorter(),
@@ -40,13 +39,13 @@ export class FeedRows implements AsyncDisposable {
   };
   readonly #files: Readonly<Record<ListName, { readonly name: string }>>;
 
-  /** @param files their names, for messages */
+  /** @param files file names for messages */
   constructor(files: Readonly<Record<ListName, { readonly name: string }>>) {
     this.#files = files;
   }
 
   /**
-   * To be called before the first line is added.
+   * Call it before the first line is added.
    * @throws ServiceError `invalid_input` if a style has too many rows, or there are too many styles
    */
   numberStyles(): void {
@@ -58,8 +57,7 @@ export class FeedRows implements AsyncDisposable {
   }
 
   /**
-   * Adds a row.
-   * @returns false if there is no room; then call {@link makeRoom}, and add it again
+   * @returns false if there is no room; then call {@link makeRoom}, and add the row again
    * @throws ServiceError `invalid_input` if there are too many styles
    */
   tryAdd(list: ListName, row: FeedRow): boolean {
@@ -97,7 +95,10 @@ export class FeedRows implements AsyncDisposable {
     return true;
   }
 
-  /** To be called after the last row of a list was added. @throws ServiceError as {@link makeRoom} */
+  /**
+   * Call it after the last row of a list.
+   * @throws ServiceError as {@link makeRoom}
+   */
   finish(list: ListName): Promise<void> {
     return this.#sorters[list].finish();
   }
@@ -123,7 +124,7 @@ export class FeedRows implements AsyncDisposable {
     });
   }
 
-  /** Frees the memory and the file of a list that is no longer needed. */
+  /** Frees the memory and the file of a list. */
   release(list: ListName): Promise<void> {
     return this.#sorters[list][Symbol.asyncDispose]();
   }

@@ -3,10 +3,10 @@ import { dataFileNames } from "../../feed/file.ts";
 import { type ListName, listNames } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 
-/** Stored state of an imported feed, by which the next import recognizes it. */
+/** Stored facts that identify an imported feed in the next import. */
 export interface FeedState {
   readonly files: KnownFiles<ListName>;
-  /** How the files were read: with other options, the same files are a different feed. */
+  /** Reading options: with other options, the same files are a different feed. */
   readonly format: string;
 }
 

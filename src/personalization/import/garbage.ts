@@ -1,8 +1,8 @@
-/** Handling this much content leaves twenty times as much garbage behind. */
+/** Processing this much content leaves twenty times as much garbage. */
 const bytesPerCollection = 2 * 2 ** 20;
 
 /**
- * Collects garbage after so many bytes of content. The runtime alone collects too late for a small
+ * Collects garbage after this much content. The runtime alone collects too late for a small
  * process; more often would take more time.
  */
 export class GarbageCollector {
@@ -15,7 +15,7 @@ export class GarbageCollector {
     Bun.gc(true);
   }
 
-  /** Passes pages of rows on, and counts them once they have been used. */
+  /** Passes pages on, and counts them once they have been used. */
   async *countPages<Row>(pages: AsyncIterable<Row[]>, bytesOf: (row: Row) => number): AsyncGenerator<Row[]> {
     for await (const page of pages) {
       yield page;

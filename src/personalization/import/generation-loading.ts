@@ -10,7 +10,7 @@ import { type Fingerprints, generations, makeCurrent } from "../versions.ts";
 
 /**
  * Begins a generation beside the current one, and marks an unfinished one of the brand as removed.
- * The run that loads that one was killed, or fails from here on: the run that was claimed last wins.
+ * Its run was killed, or fails from now on: the run that was claimed last wins.
  * @throws ServiceError `unavailable` when the run's lease expired
  */
 export async function beginGeneration(database: Database, brand: string, run: number): Promise<number> {
@@ -28,13 +28,11 @@ export async function beginGeneration(database: Database, brand: string, run: nu
   });
 }
 
-/** A SKU and its lines, packed. */
 export interface SkuRow {
   readonly sku: string;
   readonly lines: Uint8Array;
 }
 
-/** A style and its rows. */
 export interface StyleRow {
   readonly number: number;
   readonly code: string;
@@ -44,11 +42,10 @@ export interface StyleRow {
   readonly groups: readonly number[];
   /** How many SKUs offer it. */
   readonly skus: number;
-  /** The first of them. */
+  /** The first SKUs that offer it. */
   readonly examples: readonly string[];
 }
 
-/** A choice group and its choices. */
 export interface GroupRow {
   readonly number: number;
   readonly name: string;
@@ -59,7 +56,7 @@ export interface GroupRow {
 }
 
 /**
- * Adds SKUs to a generation that is being loaded, all or none. They must be new, and in order.
+ * Adds a batch of SKUs to a generation, all or none. They must be new, and in order.
  * @throws ServiceError `unavailable` when another import of the brand began, or the disk is full
  */
 export function loadSkus(database: Database, generation: number, rows: readonly SkuRow[]): Promise<void> {
@@ -71,7 +68,7 @@ export function loadSkus(database: Database, generation: number, rows: readonly 
   });
 }
 
-/** Adds styles, as {@link loadSkus} adds SKUs. */
+/** Adds styles like {@link loadSkus}. */
 export function loadStyles(database: Database, generation: number, rows: readonly StyleRow[]): Promise<void> {
   return load(database, generation, {
     table: tablesOf(generation).styles,
@@ -82,7 +79,7 @@ export function loadStyles(database: Database, generation: number, rows: readonl
   });
 }
 
-/** Adds choice groups, as {@link loadSkus} adds SKUs. */
+/** Adds choice groups like {@link loadSkus}. */
 export function loadGroups(database: Database, generation: number, rows: readonly GroupRow[]): Promise<void> {
   return load(database, generation, {
     table: tablesOf(generation).groups,
@@ -110,7 +107,7 @@ export interface GenerationSize {
 }
 
 /**
- * Makes a loaded generation the brand's current one, in one transaction.
+ * Makes a loaded generation current, in one transaction.
  * @param run the run that loaded it
  * @param feed the files it was loaded from, as JSON
  * @throws ServiceError as `requireUnderWay` does
@@ -143,7 +140,6 @@ export async function finishGeneration(
   });
 }
 
-/** Gives up a generation that is being loaded. */
 export async function abandonGeneration(database: Database, brand: string, generation: number): Promise<void> {
   await retryWhenDiskFull(database, async () => {
     await database.sql`UPDATE generation SET state = 'removed' WHERE id = ${generation} AND state = 'loading'`;

@@ -22,7 +22,7 @@ interface MaxChanges {
 const percent = (share: number) => `${Number((share * 100).toFixed(2))}%`;
 
 /**
- * Lists the reasons not to make a feed current, each a clause without a period.
+ * The reasons not to make a feed current, each a clause without a period.
  * @param usesChoices whether a style names a choice group
  */
 export function listViolations(

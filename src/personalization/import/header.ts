@@ -6,23 +6,21 @@ import type { PersonalizationOptions } from "../options.ts";
 
 type Aliases = Pick<PersonalizationOptions, "aliases">;
 
-/** Maps a list's columns to the fields of a record. */
+/** Maps a list's columns to a record's fields. */
 export interface Header {
   /** Each column's index among the fields. */
   readonly indexes: readonly number[];
-  /** Number of fields of a record. */
   readonly count: number;
   /** False if the first record already is a row. */
   readonly isPresent: boolean;
-  /** For the import report. */
   readonly note?: string;
 }
 
 /**
- * Reads the first record of a file as its header. Columns may have any order and case, and may use
- * their aliases.
- * @param allowMissing whether a file without a header is read with the columns in the contract's
- * order
+ * Reads the first record of a file as its header. Columns may have any order, any case, and
+ * aliases.
+ * @param allowMissing whether to read a file without a header, assuming the contract's order of
+ *   columns
  * @throws ServiceError `invalid_input` if columns are missing or duplicated.
  */
 export function readHeader(
@@ -74,7 +72,7 @@ function headerless(where: string, columns: readonly string[], names: readonly s
   return { indexes: [...columns.keys()], count: columns.length, isPresent: false, note };
 }
 
-/** The column with this name or alias, ignoring case. */
+/** Ignores case, and accepts aliases. */
 export function columnOf(list: ListName, name: string, format: Aliases): string | undefined {
   const lowerCase = name.toLowerCase();
   return lists[list].columns.find((column) => namesOf(column, format).includes(lowerCase));
@@ -86,15 +84,15 @@ const namesOf = (column: string, { aliases }: Aliases): string[] => [
 ];
 
 /**
- * Returns a function that detects a repeated header, as in files that were put together from
- * several: each value, in the order of the columns, is a name of its column.
+ * Returns a function that detects a repeated header, as in concatenated files: each value, in the
+ * order of the columns, is a name of its column.
  */
 export function createHeaderTest(list: ListName, format: Aliases): (values: readonly string[]) => boolean {
   const columns = lists[list].columns.map((column) => {
     const names = namesOf(column, format);
     return { names, shortest: Math.min(...names.map((name) => name.length)) };
   });
-  // The last columns of each list are the least likely to look like a name, so they come first.
+  // The last columns of each list are least likely to look like a name, so they come first.
   const tests = columns.map((column, index) => ({ ...column, index })).reverse();
   return (values) => {
     for (const { names, shortest, index } of tests) {
@@ -105,7 +103,7 @@ export function createHeaderTest(list: ListName, format: Aliases): (values: read
   };
 }
 
-/** The other list that has all these columns, if any. */
+/** Another list that has all of these columns, if any. */
 function otherList(list: ListName, names: readonly string[]): ListName | undefined {
   const lowerCase = names.map((name) => name.toLowerCase());
   const match = listNames.find((candidate) => lists[candidate].columns.every((column) => lowerCase.includes(column)));

@@ -20,11 +20,10 @@ import { toReport } from "./report.ts";
 export interface ImportMode {
   /** Whether a person started the import: an incomplete feed is then an error. */
   readonly isManual: boolean;
-  /** Whether to import the feed regardless of the checks. */
+  /** Whether to import the feed even if checks fail. */
   readonly isForced: boolean;
 }
 
-/** Reads a feed and makes it the brand's current generation. */
 export function personalizationImport(
   options: PersonalizationOptions,
   settings: SourceSettings,

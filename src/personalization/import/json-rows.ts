@@ -5,7 +5,7 @@ import type { PersonalizationOptions } from "../options.ts";
 import { columnOf } from "./header.ts";
 import type { RowBatch } from "./rows.ts";
 
-/** Maps the field names of JSON objects to column indexes; looks each name up only once. */
+/** Maps field names to column indexes, and looks each name up only once. */
 export class FieldNames {
   readonly columns: readonly string[];
   readonly #list: ListName;
@@ -72,7 +72,7 @@ export function addObject(batch: RowBatch, fieldNames: FieldNames, { text, line,
   batch.add(line, values, () => text);
 }
 
-/** The name of the first top-level field of a valid JSON object that occurs twice. */
+/** The first repeated top-level field name of a valid JSON object. */
 function findRepeatedField(text: string): string {
   const names = new Set<string>();
   let depth = 0;

@@ -1,21 +1,21 @@
-/** Fewer are sorted faster by insertion than by a call of the engine's sort. */
+/** For fewer items, insertion is faster than calling the engine's sort. */
 const minNativeCount = 24;
 
-/** Four bytes of an item's key from a depth on, the first one highest; zeros after the key's end. */
+/** Four bytes of an item's key from a depth on, big-endian; zeros after the key's end. */
 export type WordAt = (item: number, depth: number) => number;
 
 /**
- * Sorts ascending items by the bytes of their keys, which contain no zero bytes. Items with equal
- * keys stay in their order. Words of the keys are sorted with the items as 64-bit numbers, which the
- * engine does ten times faster than it calls a comparison.
+ * Stable sort of ascending items by their keys, which contain no zero bytes. Sorts key words
+ * together with items as 64-bit numbers, which the engine does ten times faster than calling a
+ * comparison.
  */
 export function sortByKey(items: Uint32Array, wordAt: WordAt): void {
-  // Pairs of an item and its word; the second half is the higher one.
+  // Pairs of an item and its word, which is the higher half.
   const words = new Uint32Array(2 * items.length);
   for (let index = 0; index < items.length; index++) words[2 * index] = items[index] as number;
   sortRange(words, new BigUint64Array(words.buffer), 0, items.length, 0, wordAt);
   for (let index = 0; index < items.length; index++) items[index] = words[2 * index] as number;
-  // Frees the memory now, rather than when garbage is collected.
+  // Frees the memory now instead of at the next garbage collection.
   words.buffer.transfer(0);
 }
 

@@ -10,12 +10,11 @@ import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { countOccurrence, ListStatistics } from "./statistics.ts";
 
-/** Styles come before lines, so that a line whose style is not defined is found at once. */
+/** Styles come before lines, so that a line with an undefined style is detected immediately. */
 const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
 
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
 
-/** Findings of reading the files of a feed. */
 export interface ReadFeed {
   /** In the order of reading. */
   readonly files: readonly FileReport[];
@@ -26,10 +25,9 @@ export interface ReadFeed {
 export type FeedOptions = PersonalizationOptions & Pick<SourceSettings, "maxFileMegabytes">;
 
 /**
- * Reads the files of a feed.
  * @param rows receives the accepted rows
  * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or is too large, or the
- * feed has too many rows, `conflict` if a file changed
+ *   feed has too many rows, `conflict` if a file changed
  */
 export async function readFeed(
   files: DeliveredFiles<ListName>,

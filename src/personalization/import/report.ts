@@ -4,7 +4,6 @@ import type { Built } from "./build.ts";
 import type { ReadFeed } from "./read-feed.ts";
 import { statusColumn } from "./statistics.ts";
 
-/** Findings of reading and building, for the import report. */
 export function toReport({ files, statistics, linesWithoutStyle }: ReadFeed, built: Built): PersonalizationReport {
   const sequences = listNames.map((list) => statistics[list].nonNumericSequences);
   return {

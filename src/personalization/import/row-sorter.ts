@@ -21,28 +21,27 @@ const defaultMemoryBytes = 8 * 2 ** 20;
 const writeBufferBytes = 256 * 1024;
 
 /**
- * Groups what is added by key, in the order of the keys' bytes, in bounded memory: runs that fill
- * the memory are sorted, written to a temporary file, and merged. Input that is in order is never
- * compared more than once.
+ * Groups content by key, in byte order, in bounded memory: full buffers are sorted, written to a
+ * temporary file as runs, and merged. Ordered input is never compared more than once.
  */
 export class RowSorter implements AsyncDisposable {
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView;
   #end = 0;
-  /** Where the records begin. */
+  /** Offsets of the records. */
   #starts = new Uint32Array(1024);
   #count = 0;
   #isSorted = true;
   #lastKey: string | undefined;
-  /** Where the last record begins. */
+  /** Offset of the last record. */
   #lastStart = 0;
-  /** Where the content of the last record begins. */
+  /** Offset of the last record's content. */
   #contentStart = 0;
-  /** Of the last record. */
+  /** Rows in the last record. */
   #rows = 0;
   #folder: TemporaryFolder | undefined;
   #file: TemporaryFile | undefined;
-  /** Where the runs in the file begin and end. */
+  /** Offsets of the runs in the file. */
   readonly #runs: { readonly start: number; readonly end: number }[] = [];
 
   constructor(memoryBytes = defaultMemoryBytes) {
@@ -50,21 +49,21 @@ export class RowSorter implements AsyncDisposable {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** Where {@link reserve} lets content be written. */
+  /** The buffer for content, see {@link reserve}. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
   /**
    * Begins to add content under a key. Write it to {@link bytes}, then call {@link commit}.
-   * @param maxBytes bytes that the content takes at most
+   * @param maxBytes upper limit of the content's size
    * @returns the offset of the content; -1 if there is no room: call {@link spill} first
    */
   reserve(key: string, maxBytes: number): number {
     const needed = this.#end + headBytes + 3 * key.length + maxBytes;
     if (needed > this.#bytes.length) {
       if (this.#end > 0) return -1;
-      // A single row that takes more memory than all rows usually may.
+      // A single row that exceeds the usual memory for all rows.
       this.#bytes = new Uint8Array(needed);
       this.#view = new DataView(this.#bytes.buffer);
     }
@@ -97,14 +96,12 @@ export class RowSorter implements AsyncDisposable {
     this.#lastKey = key;
   }
 
-  /** Writes the head of the last record. */
   #finishRecord(): void {
     if (this.#count === 0) return;
     this.#view.setUint32(this.#lastStart, this.#end - this.#contentStart, true);
     this.#view.setUint32(this.#lastStart + rowsOffset, this.#rows, true);
   }
 
-  /** Compares the keys of two records. */
   #compare(one: number, other: number): number {
     return compareBytes(
       this.#bytes,
@@ -119,7 +116,7 @@ export class RowSorter implements AsyncDisposable {
   #sort(): void {
     this.#finishRecord();
     if (this.#isSorted) return;
-    // Records with the same key stay in the order in which they were added.
+    // Records with the same key stay in insertion order.
     const bytes = this.#bytes;
     sortByKey(this.#starts.subarray(0, this.#count), (start, depth) =>
       readWord(bytes, start + headBytes + depth, readKeyBytes(bytes, start) - depth),
@@ -128,7 +125,7 @@ export class RowSorter implements AsyncDisposable {
   }
 
   /**
-   * Writes what is in memory to the file, to make room.
+   * Writes the records to the file, to make room.
    * @throws ServiceError `unavailable` if the disk is full
    */
   async spill(): Promise<void> {
@@ -165,14 +162,14 @@ export class RowSorter implements AsyncDisposable {
     file.write(buffer.subarray(0, used));
   }
 
-  /** Frees the memory of what was added, unless it fits. Nothing can be added any more. */
+  /** Frees the memory of the records, unless they all fit. Nothing can be added afterward. */
   async finish(): Promise<void> {
     if (this.#file === undefined) return;
     await this.spill();
     this.#free();
   }
 
-  /** The groups in the order of their keys. May be called more than once, after everything was added. */
+  /** The groups in key order. May be called repeatedly, after everything was added. */
   *groups(limit?: GroupLimit): Generator<SortedGroup> {
     this.#sort();
     const descriptor = this.#file === undefined ? undefined : openSync(this.#file.path, "r");
@@ -187,7 +184,7 @@ export class RowSorter implements AsyncDisposable {
   }
 
   #free(): void {
-    // Frees the memory now, rather than when garbage is collected.
+    // Frees the memory now instead of at the next garbage collection.
     this.#bytes.buffer.transfer(0);
     this.#starts.buffer.transfer(0);
     this.#bytes = new Uint8Array();

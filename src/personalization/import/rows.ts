@@ -1,7 +1,7 @@
 import { excerpt, type RejectedRow } from "../../jobs/import-report.ts";
 import { keyFields, type ListName, lists, maxKeyBytes, maxSkuLength } from "../lists.ts";
 
-/** A row's values as text, unchanged, in the order of its list's columns. */
+/** A row's values as unchanged text, in the list's order of columns. */
 export interface FeedRow {
   readonly line: number;
   /** Index among the accepted rows of the file. */

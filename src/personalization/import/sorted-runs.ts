@@ -9,12 +9,12 @@ export const headBytes = 10;
 export const rowsOffset = 4;
 export const keyBytesOffset = 8;
 
-/** Memory to read the sorted runs of a file, shared by all of them. */
+/** Memory for reading a file's sorted runs, shared by all of them. */
 const readBufferBytes = 4 * 2 ** 20;
 const minRunBufferBytes = 4096;
 const maxRunBufferBytes = 256 * 1024;
 
-/** A key, and what was added under it, in the order in which it was added. */
+/** A key with its content, in insertion order. */
 export interface SortedGroup {
   readonly rows: number;
   /** In UTF-8. Valid until the next group. */
@@ -23,7 +23,7 @@ export interface SortedGroup {
   readonly content: Uint8Array;
 }
 
-/** Reads the records of a sorted run, one after the other, without creating objects. */
+/** Reads the records of a sorted run in turn, without creating objects. */
 export abstract class RecordReader {
   /** Holds the record from {@link keyStart} to {@link end}. */
   bytes: Uint8Array = new Uint8Array();
@@ -32,10 +32,10 @@ export abstract class RecordReader {
   end = 0;
   rows = 0;
 
-  /** Reads the next record. @returns false after the last */
+  /** @returns false after the last record */
   abstract next(): boolean;
 
-  /** @returns the length of the record whose head is at an offset */
+  /** @returns the length of the record at an offset */
   protected readHead(start: number): number {
     const { bytes } = this;
     this.keyStart = start + headBytes;
@@ -46,7 +46,6 @@ export abstract class RecordReader {
   }
 }
 
-/** The length of the key of the record at an offset. */
 export function readKeyBytes(bytes: Uint8Array, start: number): number {
   return (bytes[start + keyBytesOffset] as number) + (bytes[start + keyBytesOffset + 1] as number) * 2 ** 8;
 }
@@ -55,7 +54,7 @@ export class MemoryReader extends RecordReader {
   readonly #starts: Uint32Array;
   #index = 0;
 
-  /** @param starts where the records begin, in order */
+  /** @param starts offsets of the records, in order */
   constructor(bytes: Uint8Array, starts: Uint32Array) {
     super();
     this.bytes = bytes;
@@ -94,7 +93,10 @@ export class FileReader extends RecordReader {
     return true;
   }
 
-  /** Makes some bytes available. @returns false at the end of the run */
+  /**
+   * Makes bytes available.
+   * @returns false at the end of the run
+   */
   #fill(needed: number): boolean {
     if (this.#filled - this.#start >= needed) return true;
     if (this.#position === this.#end && this.#filled === this.#start) return false;
@@ -114,7 +116,7 @@ export class FileReader extends RecordReader {
   }
 }
 
-/** Limits the memory that one group takes. */
+/** Limits the memory of one group. */
 export interface GroupLimit {
   readonly rows: number;
   readonly bytes: number;
@@ -137,7 +139,6 @@ export function* mergeRuns(readers: readonly RecordReader[], limit?: GroupLimit)
   }
 }
 
-/** The key and the content of the group that is being joined. */
 class GroupBuffer implements SortedGroup {
   rows = 0;
   #bytes = new Uint8Array(4096);
@@ -184,7 +185,7 @@ class GroupBuffer implements SortedGroup {
   }
 }
 
-/** The runs, each at its next record, with the one whose key comes first in front. */
+/** A heap of runs by next key, lowest first. */
 class RunHeap {
   readonly #runs: { readonly reader: RecordReader; readonly order: number }[];
 
@@ -197,7 +198,6 @@ class RunHeap {
     return this.#runs[0]?.reader;
   }
 
-  /** Moves the first run to its next record. */
   advance(): void {
     if (this.first?.next() === false) {
       const last = this.#runs.pop();

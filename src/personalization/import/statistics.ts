@@ -6,13 +6,13 @@ import type { FeedRow } from "./rows.ts";
 const maxStatuses = 50;
 const otherStatuses = "(others)";
 
-/** Counts the status codes and the sequences that are no numbers of one list, while it is read. */
+/** Counts a list's status codes and non-numeric sequences while it is read. */
 export class ListStatistics {
   readonly nonNumericSequences: Occurrences = { count: 0, examples: [] };
   readonly #statuses = new Map<string, number>();
   readonly #status: number;
   readonly #sequence: number;
-  /** The status of the last rows, which is mostly the same. */
+  /** The previous row's status, which is usually the same. */
   #lastStatus = "";
   #lastCount = 0;
 
@@ -32,7 +32,6 @@ export class ListStatistics {
     }
   }
 
-  /** The number of rows per status code. */
   get statuses(): Readonly<Record<string, number>> {
     this.#changeStatus(this.#lastStatus);
     return Object.fromEntries(this.#statuses);
@@ -41,7 +40,7 @@ export class ListStatistics {
   #changeStatus(status: string): void {
     if (this.#lastCount > 0) {
       const isKnown = this.#statuses.has(this.#lastStatus) || this.#statuses.size < maxStatuses;
-      // Copies the status: a slice would keep the whole chunk of the file in memory.
+      // Copies the status, because a slice would retain the whole chunk of the file.
       const name = isKnown ? Buffer.from(this.#lastStatus).toString() : otherStatuses;
       this.#statuses.set(name, (this.#statuses.get(name) ?? 0) + this.#lastCount);
     }
@@ -54,7 +53,7 @@ export function statusColumn(list: ListName): string {
   return lists[list].columns.find((column) => column.endsWith("_status")) ?? "";
 }
 
-/** Increments the count, and keeps the first occurrences as examples. */
+/** Keeps the first occurrences as examples. */
 export function countOccurrence(
   occurrences: Occurrences,
   describe: () => string,
@@ -64,7 +63,7 @@ export function countOccurrence(
   if (occurrences.examples.length < limit) occurrences.examples.push(describe());
 }
 
-/** Counts what is found in any order, and keeps what comes first in the file. */
+/** Counts findings in any order, and keeps the first ones in the file. */
 export class FirstInFile<Found> {
   count = 0;
   readonly #limit: number;

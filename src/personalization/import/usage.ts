@@ -4,13 +4,13 @@ import type { SortedGroup } from "./sorted-runs.ts";
 
 /** Memory for the examples; when it is full, they are written to a file. */
 const exampleBytes = 4 * 2 ** 20;
-/** Before each example: its length. */
+/** Each example is preceded by its length. */
 const headBytes = 4;
 
 /**
  * Counts how often numbered names are used, and keeps the first users of each as examples. An index
- * of lines by style would answer that too, but it made an import into an embedded store four to five
- * times slower.
+ * of lines by style could replace it, but made imports into an embedded store four to five times
+ * slower.
  */
 export class UsageCounter implements AsyncDisposable {
   readonly #maxExamples: number;
@@ -18,13 +18,13 @@ export class UsageCounter implements AsyncDisposable {
   readonly #examples: RowSorter;
   #groups: Generator<SortedGroup> | undefined;
 
-  /** @param maxExamples examples that are kept of each name */
+  /** @param maxExamples examples per name */
   constructor(maxExamples: number, memoryBytes = exampleBytes) {
     this.#maxExamples = maxExamples;
     this.#examples = new RowSorter(memoryBytes);
   }
 
-  /** Counts a user. @returns false if there is no room; then call {@link makeRoom}, and add it again */
+  /** @returns false if there is no room; then call {@link makeRoom}, and add the user again */
   tryAdd(number: number, user: string): boolean {
     const count = this.countOf(number);
     if (count < this.#maxExamples) {
@@ -45,7 +45,10 @@ export class UsageCounter implements AsyncDisposable {
     return this.#examples.spill();
   }
 
-  /** To be called after the last user was added. @throws ServiceError as {@link makeRoom} */
+  /**
+   * Call it after the last user.
+   * @throws ServiceError as {@link makeRoom}
+   */
   finish(): Promise<void> {
     return this.#examples.finish();
   }
@@ -54,10 +57,7 @@ export class UsageCounter implements AsyncDisposable {
     return this.#counts[number] ?? 0;
   }
 
-  /**
-   * The first users, in the order in which they were added. Must be called for ascending numbers,
-   * after {@link finish}.
-   */
+  /** The first users, in insertion order. Call it for ascending numbers, after {@link finish}. */
   takeExamplesOf(number: number): string[] {
     if (this.countOf(number) === 0) return [];
     this.#groups ??= this.#examples.groups();
@@ -76,13 +76,12 @@ export class UsageCounter implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Closes the file.
     this.#groups?.return(undefined);
     await this.#examples[Symbol.asyncDispose]();
   }
 }
 
-/** Keys in the order of the numbers. */
+/** Orders keys like their numbers. */
 const toKey = (number: number) => number.toString(36).padStart(7, "0");
 
 function toTexts(content: Uint8Array): string[] {
