@@ -161,13 +161,17 @@ export class ChangeLog {
     return await Promise.race([polling, silence()]);
   }
 
-  async #poll({ database, onEvent }: ChangeLogOptions): Promise<void> {
+  async #poll(options: ChangeLogOptions): Promise<void> {
+    const { database, onEvent } = options;
     // A later poll on another connection may overtake this one: then changes are handled twice.
     const before = this.#position;
     const now = await findPosition(database, before);
     this.#respondedAtMs = performance.now();
     const kind = classify(before, now);
     if (kind === "none") return;
+    // First, because requests for what the event removes from the cache need the store. This may be a
+    // late poll, for which nobody waits any more.
+    if (this.#isStoreUnreachable) this.#setStoreProblem(options, undefined);
     await onEvent(
       kind === "advanced" ? { kind, changes: await listChanges(database, before.number, now.number) } : { kind },
     );

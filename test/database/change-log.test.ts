@@ -1,5 +1,13 @@
 import { expect, test } from "bun:test";
-import { classify, type LogState, type Position } from "../../src/database/change-log.ts";
+import { createLog } from "../../src/base/log.ts";
+import { recordPersonalizationChange } from "../../src/database/change.ts";
+import { ChangeLog, classify, type LogState, type Position } from "../../src/database/change-log.ts";
+import { Database } from "../../src/database/database.ts";
+import type { Read } from "../../src/database/engines/engine.ts";
+import { engineOf } from "../../src/database/engines/index.ts";
+import { createLimiters } from "../../src/service/limiters.ts";
+import { createMigratedStore } from "../support/pds.ts";
+import { until } from "../support/until.ts";
 
 const kept = 100;
 /** A time, by the digit of its minute. */
@@ -53,3 +61,40 @@ test.each<[title: string, before: Position, now: LogState, kind: ReturnType<type
 ])("%s", (_, from, now, kind) => {
   expect(classify(from, now, kept)).toBe(kind);
 });
+
+test("a store that answers again takes reads before its changes empty the cache, also if only a late poll hears of it", async () => {
+  const url = await createMigratedStore("sqlite");
+  const engine = engineOf(url);
+  const connections = await engine.open(url, "serving", {});
+  let answers = Promise.resolve();
+  const read: Read = (...query) => answers.then(() => connections.read(...query));
+  const database = new Database(engine, url, { ...connections, read });
+  await database.inTransaction((transaction) => recordPersonalizationChange(transaction, [1]));
+  const storeLimiter = createLimiters(1).store;
+  const polling = new AbortController();
+  const changeLog = new ChangeLog();
+  let wasOpen: boolean | undefined;
+  const { stopped } = await changeLog.start(
+    {
+      database,
+      storeLimiter,
+      log: await createLog("silent"),
+      onEvent: async () => {
+        wasOpen ??= await storeLimiter.run(async () => true).catch(() => false);
+      },
+      onLost: () => {},
+    },
+    polling.signal,
+  );
+  const silence = Promise.withResolvers<void>();
+  answers = silence.promise;
+  await until("the store counts as unreachable", () => changeLog.isStoreUnreachable);
+  // As after a failover that lost changes.
+  await database.sql`DELETE FROM change`;
+  silence.resolve();
+  await until("the log is read", () => wasOpen !== undefined);
+  expect(wasOpen).toBe(true);
+  polling.abort();
+  await stopped;
+  await database.close(0);
+}, 30_000);
