@@ -146,6 +146,7 @@ describe.each([...engines])("on %s, first runs", (engine) => {
             jobs: expect.any(String),
             clock: expect.any(String),
             scheduler: "ok",
+            writes: "ok",
           },
         });
       }

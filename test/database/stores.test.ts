@@ -142,7 +142,7 @@ describe("a lost PostgreSQL", () => {
     const ready = {
       code: 200,
       status: "ready",
-      checks: { service: "ok", data: "ok", database: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
+      checks: { service: "ok", data: "ok", database: "ok", writes: "ok", jobs: "ok", clock: "ok", scheduler: "ok" },
     };
     const paths = ["/api/v1/histories/asc", "/api/v1/products/pz/OV.810794", `/api/v1/products/${ids[0]}`];
     const statuses = async () => Promise.all(paths.map(async (path) => (await service.get(path)).status));

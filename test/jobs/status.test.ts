@@ -544,7 +544,7 @@ describe.each([...enginesOf("postgres")])("on %s, /readyz", async (engine) => {
     readonly status: string;
     readonly checks: Readonly<Record<string, string>>;
   }
-  const ok = { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" };
+  const ok = { service: "ok", database: "ok", writes: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" };
   /** Each service on both listeners. */
   const bases = services.flatMap(({ url, adminUrl }) => [url, adminUrl]);
 

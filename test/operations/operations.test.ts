@@ -372,7 +372,15 @@ for (const engine of engines) {
           const response = await fetch(`${base}/readyz`);
           return [response.status, await response.json()] as [number, unknown];
         };
-        const checks = { service: "ok", database: "ok", data: "ok", jobs: "ok", clock: "ok", scheduler: "ok" };
+        const checks = {
+          service: "ok",
+          database: "ok",
+          writes: "ok",
+          data: "ok",
+          jobs: "ok",
+          clock: "ok",
+          scheduler: "ok",
+        };
         await untilEqual(readiness, [200, { status: "ready", checks }]);
       }
     });
