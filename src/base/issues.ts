@@ -1,10 +1,45 @@
-import type { z } from "zod";
+import { z } from "zod";
+import type { KeyPath } from "./toml.ts";
 
-/**
- * Says what a value in the file must be instead. Does not quote the value, which may be a secret.
- * @param value the one with the problem
- */
-export function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
+/** A problem of a value, with its path within the value that was checked. */
+export type Problem =
+  | { readonly path: KeyPath; readonly reason: string }
+  /** The last key of the path is unknown. */
+  | { readonly path: KeyPath; readonly validKeys: readonly string[] };
+
+/** Checks a value from a file; without problems, there is data. */
+export function checkValue<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): { readonly data: z.output<Schema> | undefined; readonly problems: readonly Problem[] } {
+  // Files are read once, and compiling validators takes longer than that.
+  const { data, error } = schema.safeParse(value, { jitless: true });
+  const problems = (error?.issues ?? []).flatMap((issue): Problem[] => {
+    const path = issue.path as KeyPath;
+    if (issue.code !== "unrecognized_keys") return [{ path, reason: describeIssue(issue, valueAt(value, path)) }];
+    const validKeys = keysAt(schema, path);
+    return issue.keys.map((key) => ({ path: [...path, key], validKeys }));
+  });
+  return { data, problems };
+}
+
+const valueAt = (root: unknown, path: KeyPath) =>
+  path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
+
+/** The keys that a table at a path may have. */
+function keysAt(schema: z.core.$ZodType | undefined, path: KeyPath): readonly string[] {
+  const [key, ...rest] = path;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return keysAt(schema.unwrap(), path);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => keysAt(option, path));
+  if (schema instanceof z.ZodArray) return keysAt(schema.element, rest);
+  if (schema instanceof z.ZodRecord)
+    return schema.keyType instanceof z.ZodEnum ? schema.keyType.options.map(String) : [];
+  if (!(schema instanceof z.ZodObject)) return [];
+  return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[key], rest);
+}
+
+/** Says what a value must be instead. Does not quote the value, which may be a secret. */
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === undefined) return "is missing";
   switch (issue.code) {
     case "invalid_type":

@@ -1,5 +1,4 @@
 import { sha256 } from "../base/hash.ts";
-import { describeIssue } from "../base/issues.ts";
 import { suggest } from "../base/suggest.ts";
 import type { KeyPath } from "../base/toml.ts";
 import { isLoopback } from "../base/url.ts";
@@ -8,12 +7,13 @@ import { noSchedule, type PlanOptions } from "../jobs/options.ts";
 import type { OperatorToken } from "../operators/tokens.ts";
 import { jobsOfBrands } from "../personalization/options.ts";
 import { readSettingsFile, type SettingsFile } from "./file.ts";
-import { innerKeys, type JobName, type JobOptions, jobSchemas, jobsSchema } from "./jobs.ts";
-import { SettingProblems } from "./problems.ts";
+import { type JobName, type JobOptions, jobsSchema } from "./jobs.ts";
+import { quote, SettingProblems } from "./problems.ts";
 import { parsePurge } from "./purge.ts";
 import { listOtherCredentials, readSecretFile, type SecretFile } from "./secret-files.ts";
 import type { Setting } from "./setting.ts";
 import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
+import { parseTable } from "./table.ts";
 import { parseTokens } from "./tokens.ts";
 import { isServerUrl } from "./values.ts";
 
@@ -166,33 +166,13 @@ function parseJobs(value: unknown, file: SettingsFile, problems: SettingProblems
   const singles = jobsOfBrands.filter(isSingle);
   const given =
     singles.length > 0 ? { ...tables, ...Object.fromEntries(singles.map((name) => [name, [tables[name]]])) } : value;
-  // The settings are read once, and compiling validators takes longer than that.
-  const { data, error } = jobsSchema.safeParse(given, { jitless: true });
-  if (data) return data;
-  for (const issue of error.issues) {
-    const path = issue.path as KeyPath;
-    // A single table has no index in the file.
-    const inFile = ["jobs", ...(singles.some((name) => name === path[0]) ? path.toSpliced(1, 1) : path)];
-    if (issue.code === "unrecognized_keys") {
-      for (const key of issue.keys) problems.add(() => describeUnknownKey(key, inFile, file));
-    } else {
-      problems.add(() => `${file.locate(inFile)}: ${inFile.join(".")}: ${describeIssue(issue, valueAt(given, path))}`);
-    }
-  }
-  return {};
-}
-
-const valueAt = (root: unknown, path: KeyPath) =>
-  path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
-
-/** @param table the path of the table that the key is in */
-function describeUnknownKey(key: string, table: KeyPath, file: SettingsFile): string {
-  const place = `${file.locate([...table, key])}: ${quote(key)}`;
-  const [, job, ...rest] = table;
-  if (job === undefined) return `${place} is not a job; ${suggest(key, Object.keys(jobSchemas), "jobs")}`;
-  const [inner] = rest.filter((part) => typeof part === "string");
-  const options = inner === undefined ? Object.keys(jobSchemas[job as JobName].shape) : (innerKeys[inner] ?? []);
-  return `${place} is not a setting of [${table.join(".")}]; ${suggest(key, options, "settings")}`;
+  // A single table has no index in the file.
+  const toFilePath = (path: KeyPath) => [
+    "jobs",
+    ...(singles.some((name) => name === path[0]) ? path.toSpliced(1, 1) : path),
+  ];
+  const nameKeys = (table: KeyPath) => (table.length === 1 ? (["a job", "jobs"] as const) : undefined);
+  return parseTable(jobsSchema, given, { toFilePath, nameKeys }, file, problems) ?? {};
 }
 
 /** @param given the tables as they are in the file */
@@ -278,7 +258,3 @@ function checkBrands({ jobs, brand }: Given, file: SettingsFile, problems: Setti
     }
   }
 }
-
-const maxQuoted = 100;
-
-const quote = (text: string) => JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text);

@@ -5,8 +5,8 @@ import {
   catalogSyncSchema,
   defaultRemovedShare,
 } from "../catalog/options.ts";
-import { pingKeys, retentionSchema } from "../jobs/options.ts";
-import { personalizationImportSchema, personalizationKeys } from "../personalization/options.ts";
+import { retentionSchema } from "../jobs/options.ts";
+import { personalizationImportSchema } from "../personalization/options.ts";
 import { presentationImportSchema } from "../personalization/presentation/options.ts";
 
 /** The options of each job, by its name. */
@@ -20,9 +20,6 @@ export const jobSchemas = {
 };
 
 export type JobName = keyof typeof jobSchemas;
-
-/** The keys of the tables within that of a job. */
-export const innerKeys: Readonly<Record<string, readonly string[]>> = { ping: pingKeys, ...personalizationKeys };
 
 /** The options in one table of a job. */
 export type JobOptionsOf<Name extends JobName> = z.infer<(typeof jobSchemas)[Name]>;

@@ -34,3 +34,8 @@ export class SettingProblems {
 export function invalidSetting(message: string, cause?: unknown): ServiceError {
   return new ServiceError("invalid_setting", hideCredentials(message), { cause });
 }
+
+const maxQuoted = 100;
+
+/** A text from the file in a message. */
+export const quote = (text: string) => JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text);

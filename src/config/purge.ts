@@ -1,11 +1,10 @@
 import { hideCredentials } from "../base/credentials.ts";
-import { describeIssue } from "../base/issues.ts";
-import { suggest } from "../base/suggest.ts";
 import type { KeyPath } from "../base/toml.ts";
 import type { CdnName } from "../cdn/headers.ts";
-import { type PurgeOptions, type PurgingCdn, purgeSchemas, purgeShapes } from "../cdn/options.ts";
+import { type PurgeOptions, purgeSchemas } from "../cdn/options.ts";
 import type { SettingsFile } from "./file.ts";
 import type { SettingProblems } from "./problems.ts";
+import { parseTable } from "./table.ts";
 
 /** Providers that accept no purge without a token. */
 const needsToken: readonly CdnName[] = ["fastly", "cloudflare"];
@@ -29,23 +28,10 @@ export function parsePurge(
   if (needsToken.includes(cdn) && purgeToken === "") {
     problems.add(() => `${file.locate(["purge"])}: purge: set PURGE_TOKEN; ${cdn} accepts no purge without it`);
   }
-  const { data, error } = purgeSchemas[cdn].safeParse(value);
-  if (data) return { cdn, ...data } as PurgeOptions;
-  for (const issue of error.issues) {
-    const path: KeyPath = ["purge", ...(issue.path as KeyPath)];
-    if (issue.code === "unrecognized_keys") {
-      for (const key of issue.keys) problems.add(() => describeUnknown(key, cdn, file));
-    } else {
-      const given = issue.path.length === 0 ? value : (value as Record<string, unknown>)[String(issue.path[0])];
-      problems.add(() => `${file.locate(path)}: ${path.join(".")}: ${describeIssue(issue, given)}`);
-    }
-  }
-  return undefined;
-}
-
-function describeUnknown(key: string, cdn: PurgingCdn, file: SettingsFile): string {
-  const place = `${file.locate(["purge", key])}: ${JSON.stringify(key)}`;
-  return `${place} is not a setting of [purge] for ${cdn}; ${suggest(key, Object.keys(purgeShapes[cdn]), "settings")}`;
+  const toFilePath = (path: KeyPath) => ["purge", ...path];
+  const nameKeys = (table: KeyPath) => [`a setting of [${table.join(".")}] for ${cdn}`, "settings"] as const;
+  const data = parseTable(purgeSchemas[cdn], value, { toFilePath, nameKeys }, file, problems);
+  return data && ({ cdn, ...data } as PurgeOptions);
 }
 
 /** Returns the options without secrets, for display. */

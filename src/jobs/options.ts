@@ -85,8 +85,6 @@ export const planSchema = z.strictObject(planShape);
 
 export type PlanOptions = z.infer<typeof planSchema>;
 
-export const pingKeys = Object.keys(pingSchema.shape);
-
 export const retentionSchema = z.strictObject({
   keep_days: z.int().min(1).max(36_500).default(90).describe("Number of days to keep a run in the history."),
   ...planShape,

@@ -85,6 +85,3 @@ export const personalizationShape = {
 export const personalizationImportSchema = z.strictObject({ ...personalizationShape, ...planShape });
 
 export type PersonalizationOptions = z.infer<typeof personalizationImportSchema>;
-
-/** Keys of the nested tables. */
-export const personalizationKeys = { files: listNames, aliases: [...new Set(columnNames)] };

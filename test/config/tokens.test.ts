@@ -46,14 +46,17 @@ describe("the table [admin.tokens]", () => {
   test.each([
     ["admin = 1", /:1:1: admin: expected a table$/],
     ['[admin]\ntokens = "x"', /:2:1: admin\.tokens: expected a table$/],
-    [`[admin.token.ann]\n${valid}`, /:1:\d+: admin\.token: is not a setting; did you mean "tokens"\?$/],
+    [`[admin.token.ann]\n${valid}`, /:1:\d+: "token" is not a setting of \[admin\]; did you mean "tokens"\?$/],
     ["[admin.tokens]\nann = 1", /:2:1: admin\.tokens\.ann: expected a table$/],
     [`[admin.tokens.ann]\nrole = "view"`, /:1:\d+: admin\.tokens\.ann\.sha256: is missing$/],
     [`[admin.tokens.ann]\nsha256 = "${digest}"`, /:1:\d+: admin\.tokens\.ann\.role: is missing$/],
     [`[admin.tokens.ann]\nsha256 = "${digest}"\nrole = "root"`, /:3:1: .*\.role: expected "view" or "operate"$/],
     [`[admin.tokens.ann]\nsha256 = "pds_secret"\nrole = "view"`, /:2:1: .*\.sha256: expected the SHA-256 of a token/],
     [`[admin.tokens.ann]\nsha256 = "${sha256("")}"\nrole = "view"`, /:2:1: .*this is the SHA-256 of an empty text/],
-    [`[admin.tokens.ann]\n${valid}\nrolle = "view"`, /:4:1: .*\.rolle: is not .*did you mean "role"\?$/],
+    [
+      `[admin.tokens.ann]\n${valid}\nrolle = "view"`,
+      /:4:1: "rolle" is not a setting of \[admin\.tokens\.ann\]; did you mean "role"\?$/,
+    ],
     [`[admin.tokens."a b"]\n${valid}`, /admin\.tokens\.a b: expected a name of 1 to 50 ASCII letters/],
     [`[admin.tokens.ADMIN_TOKEN]\n${valid}`, /but not ADMIN_TOKEN$/],
     [

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeIssue } from "../../base/issues.ts";
+import { checkValue } from "../../base/issues.ts";
 import { toLocale } from "../../base/locale.ts";
 import { suggest } from "../../base/suggest.ts";
 import { reportedReasons } from "../../jobs/import-report.ts";
@@ -107,15 +107,13 @@ export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | 
   if (problem !== undefined) return [{ path: [], reason: problem }];
   const isLine = "style" in key && key.line !== undefined;
   const schema = isLine ? lineSchema : appearanceSchema;
-  const { data, error } = schema.safeParse(values, { jitless: true });
+  const { data, problems } = checkValue<typeof lineSchema | typeof appearanceSchema>(schema, values);
   if (data !== undefined) return { ...key, ...data };
-  const problems = error.issues.flatMap((issue): EntryProblem[] => {
-    const path = issue.path.map(String);
-    if (issue.code !== "unrecognized_keys") return [{ path, reason: describeIssue(issue, valueAt(values, path)) }];
-    const fields = issue.keys.slice(0, reportedReasons);
-    return fields.map((field) => ({ path: [field], reason: describeUnknown(field, isLine) }));
+  return problems.slice(0, reportedReasons).map((problem) => {
+    const path = problem.path.map(String);
+    if ("reason" in problem) return { path, reason: problem.reason };
+    return { path, reason: describeUnknown(path.at(-1) ?? "", problem.validKeys) };
   });
-  return problems.slice(0, reportedReasons);
 }
 
 /** Codes have to be in the feed, whose values are never empty and have no NUL. */
@@ -127,14 +125,10 @@ function findCodeProblem(key: EntryKey): string | undefined {
   return undefined;
 }
 
-function describeUnknown(field: string, isLine: boolean): string {
-  if (Object.hasOwn(rules, field) && !isLine) return "is a field of lines, not of styles and choices";
-  const fields = Object.keys(isLine ? lineSchema.shape : appearanceSchema.shape);
+function describeUnknown(field: string, fields: readonly string[]): string {
+  if (Object.hasOwn(rules, field)) return "is a field of lines, not of styles and choices";
   return `is not a field; ${suggest(field, fields, "fields")}`;
 }
-
-const valueAt = (values: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], values);
 
 /** Entries in the order of their keys, so that equal files make equal documents. */
 export const sortEntries = (entries: Iterable<PresentationEntry>) =>
