@@ -15,31 +15,20 @@ export function parseTokens(value: unknown, file: SettingsFile, problems: Settin
   const found: OperatorToken[] = [];
   const tokens = isTable(value) && isTable(value.tokens) ? value.tokens : {};
   for (const [name, given] of Object.entries(tokens)) {
-    const token = parseToken(name, given, file, problems);
+    const table: KeyPath = ["admin", "tokens", name];
+    const add = (reason: string) => problems.add(() => `${file.locate(table)}: ${table.join(".")}: ${reason}`);
+    try {
+      operatorName(name);
+    } catch (error) {
+      add((error as Error).message);
+      continue;
+    }
+    const token = parseTable(tokenSchema, given, { toFilePath: (path) => [...table, ...path] }, file, problems);
     const same = found.find(({ sha256 }) => sha256 === token?.sha256);
-    if (same !== undefined) {
-      const path = ["admin", "tokens", name];
-      problems.add(() => `${file.locate(path)}: ${path.join(".")}: is the token of ${same.name} too; create another`);
-    } else if (token !== undefined) found.push(token);
+    if (same !== undefined) add(`is the token of ${same.name} too; create another`);
+    else if (token !== undefined) found.push({ name, ...token });
   }
   return found;
-}
-
-function parseToken(
-  name: string,
-  given: unknown,
-  file: SettingsFile,
-  problems: SettingProblems,
-): OperatorToken | undefined {
-  const table: KeyPath = ["admin", "tokens", name];
-  try {
-    operatorName(name);
-  } catch (error) {
-    problems.add(() => `${file.locate(table)}: ${table.join(".")}: ${(error as Error).message}`);
-    return undefined;
-  }
-  const data = parseTable(tokenSchema, given, { toFilePath: (path) => [...table, ...path] }, file, problems);
-  return data && { name, ...data };
 }
 
 function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
