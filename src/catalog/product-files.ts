@@ -1,9 +1,11 @@
 import { setImmediate } from "node:timers/promises";
+import { ServiceError } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
 import type { Product } from "../contract/product.ts";
 import { checkFile, readText, throwChanged } from "../feed/file.ts";
 import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
 import type { RejectedRow } from "../jobs/import-report.ts";
+import { findForeignForm, findForeignText } from "./foreign-forms.ts";
 import { parseProduct } from "./product-document.ts";
 
 /** A product in a file, the reasons why it was rejected, or the unknown names in a wrapper. */
@@ -15,8 +17,8 @@ export type ProductDocument =
 /**
  * Reads products from files of JSON, a JSON array, or NDJSON. Products may be wrapped, as exports
  * of a platform do: `{"product": …}` or `{"products": […]}`, beside other names.
- * @throws ServiceError `invalid_input` when a file is missing, too large, or not text, `conflict`
- * when one changed while it was read.
+ * @throws ServiceError `invalid_input` when a file is missing, too large, not text, or of another
+ * form than the exports of a platform, `conflict` when one changed while it was read.
  */
 export async function* readProducts(paths: readonly string[], maxMegabytes = 0): AsyncGenerator<ProductDocument> {
   const versions = await Promise.all(paths.map(checkFile));
@@ -27,13 +29,17 @@ export async function* readProducts(paths: readonly string[], maxMegabytes = 0):
 async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<ProductDocument> {
   const splitter = new JsonSplitter(0, file);
   for await (const chunk of readText(file, "utf-8", maxMegabytes)) {
+    if (splitter.isEmpty) refuse(file, 1, findForeignText(chunk));
     for (const document of splitter.push(chunk)) yield* readDocument(document, file);
     // The runtime reads a file without a pause, but the heartbeat needs turns of the event loop.
     await setImmediate();
   }
   const { document, unfinished } = splitter.end();
   if (document !== undefined) yield* readDocument(document, file);
-  if (unfinished !== undefined) yield { rejected: [{ file, ...unfinished }] };
+  if (unfinished !== undefined) {
+    const reason = `${unfinished.reason}; it may be cut off: copy it or export it again`;
+    yield { rejected: [{ file, ...unfinished, reason }] };
+  }
   if (splitter.isEmpty) yield { rejected: [{ file, line: 1, reason: "the file is empty; write an empty list as []" }] };
 }
 
@@ -54,9 +60,16 @@ function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file
   }
   if (hasList) yield* readList({ text, line }, file);
   if (hasList && !hasOne) return;
-  const parsed = parseProduct(hasOne ? fields.product : document);
+  const unwrapped = hasOne ? fields.product : document;
+  refuse(file, line, findForeignForm(unwrapped));
+  const parsed = parseProduct(unwrapped);
   if (parsed.product) yield { product: parsed.product, file, line };
   else yield { rejected: parsed.problems.map((problem) => ({ file, line, ...problem })) };
+}
+
+/** Ends the import with one message when the whole file has another form. */
+function refuse(file: string, line: number, reason: string | undefined): void {
+  if (reason !== undefined) throw new ServiceError("invalid_input", `${file}:${line}: ${reason}`);
 }
 
 /** Reads products from a wrapper, and finds their line numbers. */

@@ -198,7 +198,11 @@ for (const engine of enginesOf("postgres")) {
         ["no JSON", `${toJson(toProduct(1))}\nnonsense\n`, /:2: not JSON/],
         ["a broken document between right ones", `${toJson(one)}\n{"id": }\n${toJson(two)}`, /:2: not JSON/],
         ["a bracket too many", `${toJson(one)}}\n${toJson(two)}`, /:1: not JSON/],
-        ["a file cut short", JSON.stringify([one, two], null, 1).slice(0, -400), /the file ends inside the document/],
+        [
+          "a file cut short",
+          JSON.stringify([one, two], null, 1).slice(0, -400),
+          /the file ends inside the document.*copy it or export it again/,
+        ],
         ["a list cut short", `[${toJson(one)},${toJson(two)}`, /the file ends before the array is closed/],
         [
           "a bad page among wrapped ones",
@@ -218,6 +222,53 @@ for (const engine of enginesOf("postgres")) {
         expect(stdout).toBe("");
         expect(await answer(41)).toBe(stored(toProduct(41)));
         expect(await answer(1)).toContain('"product":null');
+      });
+    });
+
+    describe("of another form", () => {
+      beforeAll(() => importing(toJson(toProduct(41))));
+
+      /** As a public storefront shows a product at /products.json, or at /products/HANDLE.json. */
+      const shown = (id: number) => {
+        const { title, handle, body_html, published_at, created_at, updated_at, vendor, product_type } = toProduct(id);
+        const { sku, option1, option2, option3, price, grams, position, taxable, requires_shipping } = toVariant(id);
+        const variant = { title: option1, option1, option2, option3, sku, requires_shipping, taxable };
+        return {
+          ...{ id, title, handle, body_html, published_at, created_at, updated_at, vendor, product_type },
+          tags: ["blue"],
+          variants: [{ id: 401, ...variant, available: true, price, grams, position, product_id: id }],
+          images: [],
+          options: [{ name: "Title", position: 1, values: ["Default Title"] }],
+        };
+      };
+      const header = "Handle,Title,Body (HTML),Vendor\nplate,Plate,<p>A plate.</p>,Maker\n";
+      const page = "<!DOCTYPE html>\n<html><body>502 Bad Gateway, try again</body></html>\n";
+
+      test.each([
+        [
+          "a storefront's products",
+          toJson({ products: [1, 2, 3].map(shown) }),
+          /storefront's .*lacks status.*REST Admin/,
+        ],
+        ["a storefront's product", toJson({ product: shown(1) }), /storefront's .*lacks status.*REST Admin/],
+        ["CSV", header, /:1: not JSON but CSV, which lacks the IDs.*REST Admin/],
+        ["CSV with a byte order mark", `\uFEFF${header}`, /:1: not JSON but CSV/],
+        ["CSV with quotes and semicolons", '\n"Handle";"Title";"Vendor"\n', /:1: not JSON but CSV/],
+        ["a web page", page, /:1: not JSON but a web page.*export the products again/],
+        ["plain text", "Service unavailable, try again\n", /:1: not JSON: .*got "Service unavailable, try again"/],
+        [
+          "a bulk export",
+          '{"id":"gid://shopify/Product/1"}\n{"id":"gid://shopify/Product/2"}\n',
+          /GraphQL .*REST Admin/,
+        ],
+        ["a response of GraphQL", '{"data":{"products":{"nodes":[]}}}', /GraphQL .*REST Admin/],
+        ["an error response", '{"errors":"Not Found"}', /:1: an error response .*Not Found.*export the products again/],
+      ])("refuses %s in one sentence, which says what to do", async (_, content, message) => {
+        const { code, stderr } = await importing(content);
+        expect(code).toBe(1);
+        expect(stderr).toMatch(message);
+        expect(stderr).toMatch(/^pds: catalog-import: .*products\.json:1: .*; nothing was changed\n$/);
+        expect(await answer(41)).toBe(stored(toProduct(41)));
       });
     });
 
