@@ -3,10 +3,21 @@ import type { Product } from "../contract/product.ts";
 import { productSchema } from "../contract/product.ts";
 import type { Id } from "../contract/product-values.ts";
 
+/** A reason why a document is not a product, in the same words for each product that has it. */
 export interface ProductProblem {
-  /** Path such as `variants[3].price`; absent when it concerns the whole document. */
+  /** Path such as `variants[].price`; absent when it concerns the whole document. */
   readonly field?: string;
   readonly reason: string;
+  /** The product, the first place in it, and the value, as far as they are known. */
+  readonly text?: string;
+}
+
+/** A problem at one place of a document. */
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly reason: string;
+  /** Undefined when it is missing. */
+  readonly value: unknown;
 }
 
 /**
@@ -18,20 +29,19 @@ export function parseProduct(
   document: unknown,
 ): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
   const { data, error } = productSchema.safeParse(withDefaults(document), { reportInput: true });
-  if (error !== undefined) return { problems: error.issues.map(toProblem) };
-  const problems = findForeignParts(data);
-  return problems.length === 0 ? { product: data } : { problems };
+  const faults = error === undefined ? findForeignParts(data) : error.issues.map(toFault);
+  return data !== undefined && faults.length === 0 ? { product: data } : { problems: toProblems(faults, document) };
 }
 
-/** Finds parts that name another product as their owner. */
-function findForeignParts({ id, image, images, options, variants }: Product): ProductProblem[] {
+/** Parts that say that they belong to another product. */
+function findForeignParts({ id, image, images, options, variants }: Product): Fault[] {
   const parts = Object.entries({ images, options, variants }).flatMap(([name, list]) =>
-    list.map(({ product_id }, index): [string, Id] => [`${name}[${index}]`, product_id]),
+    list.map(({ product_id }, index): [PropertyKey[], Id] => [[name, index], product_id]),
   );
-  if (image !== null) parts.push(["image", image.product_id]);
+  if (image !== null) parts.push([["image"], image.product_id]);
   return parts
     .filter(([, of]) => of !== id)
-    .map(([part, of]) => ({ field: `${part}.product_id`, reason: `expected the id of its product, ${id}, got ${of}` }));
+    .map(([part, of]) => ({ path: [...part, "product_id"], reason: "expected the id of its product", value: of }));
 }
 
 type Document = Record<string, unknown>;
@@ -65,14 +75,38 @@ function firstImage(images: unknown): unknown {
   return images.find((image) => isDocument(image) && image.position === 1) ?? images[0] ?? null;
 }
 
-function toProblem(issue: z.core.$ZodIssue): ProductProblem {
-  const field = issue.path.reduce<string>(
-    (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`),
-    "",
-  );
-  const { input } = issue;
-  const reason = input === undefined ? "is missing" : `${expectation(issue.message)}, got ${describeValue(input)}`;
-  return field === "" ? { reason } : { field, reason };
+function toFault({ path, message, input }: z.core.$ZodIssue): Fault {
+  return { path, reason: input === undefined ? "is missing" : expectation(message), value: input };
+}
+
+/** Folds the faults that differ only by their places in lists. */
+function toProblems(faults: readonly Fault[], document: unknown): ProductProblem[] {
+  const alike = Map.groupBy(faults, ({ path, reason }) => `${formatPath(path, () => "[]")}: ${reason}`);
+  return [...alike.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const { path, reason, value } = first;
+    const field = formatPath(path, () => "[]");
+    const text = [
+      nameOf(document),
+      formatPath(path.slice(0, path.findLastIndex((key) => typeof key === "number") + 1)),
+      value === undefined ? "" : `got ${describeValue(value)}`,
+      others.length === 0 ? "" : `and at ${others.length} more ${others.length === 1 ? "place" : "places"}`,
+    ].filter((part) => part !== "");
+    return { ...(field !== "" && { field }), reason, ...(text.length > 0 && { text: text.join(", ") }) };
+  });
+}
+
+function formatPath(path: readonly PropertyKey[], formatIndex = (index: number) => `[${index}]`): string {
+  return path
+    .map((key) => (typeof key === "number" ? formatIndex(key) : `.${String(key)}`))
+    .join("")
+    .slice(1);
+}
+
+function nameOf(document: unknown): string {
+  const { id, handle }: Document = Object(document);
+  const name = id ?? handle;
+  return name == null ? "" : `product ${describeValue(name)}`;
 }
 
 const expectation = (message: string) => message.replace("Invalid input: ", "").replace(/, received .*$/, "");

@@ -153,7 +153,7 @@ for (const engine of enginesOf("postgres")) {
       const { code, stderr } = await importing(`${wrappers.map(toJson).join("\n")}\n${await answer(99)}`);
       expect(code).toBe(1);
       const { stderr: notes } = await importing([...wrappers, { product: toProduct(4), shop: "a" }].map(toJson).join());
-      expect(stderr).toContain("expected object, got null");
+      expect(stderr).toContain("expected object: got null");
       expect(notes).toBe("ignored fields beside the products: page_info, meta, shop\n");
     });
 
@@ -172,29 +172,33 @@ for (const engine of enginesOf("postgres")) {
 
       test.each<[string, string | Uint8Array, RegExp]>([
         ["a missing field", lines(toProduct(1), without("title")), /products\.json:2: title: is missing/],
-        ["text instead of a number", bad({ id: "2" }), /:2: id: expected a whole number.*, got "2"/],
+        ["text instead of a number", bad({ id: "2" }), /:2: id: expected a whole number.*: product "2", got "2"/],
         ["an id of zero", bad({ id: 0 }), /:2: id: expected a whole number/],
         ["an id beyond 64 bits", bad({ id: 9223372036854775808n }), /:2: id: expected a whole number/],
         [
           "a number instead of text",
           badVariant({ price: 12.5 }),
-          /:2: variants\[1\]\.price: expected string, got 12\.5/,
+          /:2: variants\[\]\.price: expected string: product 2, variants\[1\], got 12\.5/,
         ],
         [
           "a price that two decimal places cannot express",
           badVariant({ price: "12.345" }),
-          /:2: variants\[1\]\.price: expected decimal text with at most two places, such as "49\.95", got "12\.345"/,
+          /:2: variants\[\]\.price: expected decimal text with at most two places, such as "49\.95": product 2, variants\[1\], got "12\.345"/,
         ],
-        ["a price that is no amount", badVariant({ price: "1,5" }), /:2: variants\[1\]\.price: expected decimal text/],
+        ["a price that is no amount", badVariant({ price: "1,5" }), /:2: variants\[\]\.price: expected decimal text/],
         ["a wrong timestamp", bad({ created_at: "2026-01-01" }), /:2: created_at: expected a timestamp/],
-        ["a missing variant field", badVariant({ position: undefined }), /:2: variants\[1\]\.position: is missing/],
+        [
+          "a missing variant field",
+          badVariant({ position: undefined }),
+          /:2: variants\[\]\.position: is missing: product 2, variants\[1\]/,
+        ],
         [
           "a part of another product",
           badVariant({ product_id: 7 }),
-          /:2: variants\[1\]\.product_id: expected the id of its product, 2, got 7/,
+          /:2: variants\[\]\.product_id: expected the id of its product: product 2, variants\[1\], got 7/,
         ],
         ["no variants at all", bad({ variants: undefined }), /:2: variants: is missing/],
-        ["text instead of a document", `${toJson(toProduct(1))}\n"text"\n`, /:2: expected object, got "text"/],
+        ["text instead of a document", `${toJson(toProduct(1))}\n"text"\n`, /:2: expected object: got "text"/],
         ["no JSON", `${toJson(toProduct(1))}\nnonsense\n`, /:2: not JSON/],
         ["a broken document between right ones", `${toJson(one)}\n{"id": }\n${toJson(two)}`, /:2: not JSON/],
         ["a bracket too many", `${toJson(one)}}\n${toJson(two)}`, /:1: not JSON/],
@@ -211,7 +215,7 @@ for (const engine of enginesOf("postgres")) {
         ],
         ["an empty file", "", /products\.json:1: the file is empty; write an empty list as \[\]/],
         ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
-        ["a nested list", `[[${toJson(one)}]]`, /:1: expected object, got a list/],
+        ["a nested list", `[[${toJson(one)}]]`, /:1: expected object: got a list/],
         ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
         ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /invalid UTF-8/],
       ])("names %s and changes nothing", async (_, content, message) => {
@@ -282,6 +286,24 @@ for (const engine of enginesOf("postgres")) {
       expect(first).toEqual({ field: "id", reason: "is missing", rows: 500 });
       expect(examples.map(({ line }: { line: number }) => line)).toEqual([1, 2, 3, 4, 5]);
       expect(stderr).toContain(":5: id: is missing\n495 more: id: is missing\n");
+    });
+
+    test("folds the same mistake in many products and variants, and names the first places", async () => {
+      const products = Array.from({ length: 50 }, (_, index) => {
+        const variant = { ...toVariant(index + 1), price: `${index}.999`, inventory_quantity: undefined };
+        return { ...toProduct(index + 1), variants: [...Array(index).fill(toVariant(index + 1)), variant, variant] };
+      });
+      const { stdout, stderr } = await importing(toJson(products), "--json");
+      const price = 'variants[].price: expected decimal text with at most two places, such as "49.95"';
+      expect(JSON.parse(stdout)).toMatchObject({ rejected: 50, rejections: [{ rows: 50 }, { rows: 50 }] });
+      const lines = stderr.split("\n").map((line) => line.slice(line.indexOf("products.json")));
+      expect(stderr.trimEnd().split("\n")).toHaveLength(13);
+      expect(lines[1]).toBe(`products.json:1: ${price}: product 2, variants[1], got "1.999", and at 1 more place`);
+      expect(stderr).toContain(`\n45 more: ${price}\n`);
+      expect(stderr).toContain(
+        "products.json:1: variants[].inventory_quantity: is missing: product 5, variants[4], and",
+      );
+      expect(stderr).toContain("\n45 more: variants[].inventory_quantity: is missing\n");
     });
 
     test("reports where an unterminated document begins, and changes nothing", async () => {

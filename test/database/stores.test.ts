@@ -52,7 +52,11 @@ describe("the sample brand", () => {
   const broken = join(sample, "broken");
   test.each([
     ["products", "missing-title.ndjson", /missing-title\.ndjson:2: title: is missing/],
-    ["products", "price-number.json", /price-number\.json:\d+: variants\[0\]\.price: expected string, got \d/],
+    [
+      "products",
+      "price-number.json",
+      /price-number\.json:\d+: variants\[\]\.price: expected string: product \d+, variants\[0\], got \d/,
+    ],
     ["products", "truncated.json", /truncated\.json:\d+: the file ends inside the document that starts at line \d+/],
     ["products", "bad-timestamp.json", /bad-timestamp\.json:1: updated_at: expected a timestamp/],
     ["personalization", "short-row", /short-row\/pzlines\.csv:3: has 2 fields, but the header has 4/],
