@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Product } from "../contract/product.ts";
 import { productSchema } from "../contract/product.ts";
 import type { Id } from "../contract/product-values.ts";
+import { normalizeProduct } from "./product-normalization.ts";
 
 /** A reason why a document is not a product, in the same words for each product that has it. */
 export interface ProductProblem {
@@ -20,15 +21,11 @@ interface Fault {
   readonly value: unknown;
 }
 
-/**
- * Parses a document in the contract's shape. Fields that exports of a platform leave out get
- * defaults: `metafields` (none), `image` (the first image), `tax_code` (empty). Text that may be
- * null becomes empty.
- */
+/** Parses a document in the contract's shape, after {@link normalizeProduct}. */
 export function parseProduct(
   document: unknown,
 ): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
-  const { data, error } = productSchema.safeParse(withDefaults(document), { reportInput: true });
+  const { data, error } = productSchema.safeParse(normalizeProduct(document), { reportInput: true });
   const faults = error === undefined ? findForeignParts(data) : error.issues.map(toFault);
   return data !== undefined && faults.length === 0 ? { product: data } : { problems: toProblems(faults, document) };
 }
@@ -42,37 +39,6 @@ function findForeignParts({ id, image, images, options, variants }: Product): Fa
   return parts
     .filter(([, of]) => of !== id)
     .map(([part, of]) => ({ path: [...part, "product_id"], reason: "expected the id of its product", value: of }));
-}
-
-type Document = Record<string, unknown>;
-
-const isDocument = (value: unknown): value is Document =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-function withDefaults(document: unknown): unknown {
-  if (!isDocument(document)) return document;
-  const { images, variants } = document;
-  return {
-    metafields: [],
-    ...document,
-    ...emptyWhenNull(document, "body_html", "product_type", "tags"),
-    image: document.image ?? firstImage(images),
-    variants: Array.isArray(variants) ? variants.map(withVariantDefaults) : variants,
-  };
-}
-
-function withVariantDefaults(variant: unknown): unknown {
-  if (!isDocument(variant)) return variant;
-  return { metafields: [], tax_code: "", ...variant, ...emptyWhenNull(variant, "barcode", "sku", "tax_code") };
-}
-
-function emptyWhenNull(document: Document, ...keys: string[]): Document {
-  return Object.fromEntries(keys.filter((key) => document[key] === null).map((key) => [key, ""]));
-}
-
-function firstImage(images: unknown): unknown {
-  if (!Array.isArray(images)) return null;
-  return images.find((image) => isDocument(image) && image.position === 1) ?? images[0] ?? null;
 }
 
 function toFault({ path, message, input }: z.core.$ZodIssue): Fault {
@@ -104,7 +70,7 @@ function formatPath(path: readonly PropertyKey[], formatIndex = (index: number) 
 }
 
 function nameOf(document: unknown): string {
-  const { id, handle }: Document = Object(document);
+  const { id, handle }: Readonly<Record<string, unknown>> = Object(document);
   const name = id ?? handle;
   return name == null ? "" : `product ${describeValue(name)}`;
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
-import type { Product } from "../../src/contract/product.ts";
+import type { Metafield, Product } from "../../src/contract/product.ts";
 import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, enginesOf, pds, serveWithAndWithoutCache, temporaryFolder, writeFiles } from "../support/pds.ts";
@@ -139,6 +139,30 @@ for (const engine of enginesOf("postgres")) {
       expect(await answer(6)).toBe(stored(toProduct(6, { variants: variants(served) })));
     });
 
+    test.each<[type: string, value: unknown, served: string]>([
+      ["boolean", false, "false"],
+      ["number_integer", 42, "42"],
+      ["number_integer", 9007199254740993n, "9007199254740993"],
+      ["integer", -1, "-1"],
+      ["number_decimal", 12.5, "12.5"],
+      ["number_decimal", 3, "3"],
+      ["json", { size: [1, "two"] }, '{"size":[1,"two"]}'],
+      ["json", true, "true"],
+      ["list.single_line_text_field", ["a", "b"], '["a","b"]'],
+      ["json", "[1]", "[1]"],
+      ["number_decimal", "3.0", "3.0"],
+    ])("serves the value of a metafield of the type %s, %p, as %s", async (type, value, served) => {
+      const field = (owner: number, of: "product" | "variant", value: unknown) =>
+        ({ ...toMetafield(201, owner, of, "size", ""), type, value }) as Metafield;
+      const product = (value: unknown) =>
+        toProduct(6, {
+          metafields: [field(6, "product", value)],
+          variants: [toVariant(6, { metafields: [field(401, "variant", value)] })],
+        });
+      expect((await importing(toJson(product(value)))).code).toBe(0);
+      expect(await answer(6)).toBe(stored(product(served)));
+    });
+
     test("reports a duplicate product, and the last one wins", async () => {
       const last = toProduct(7, { title: "Last" });
       const { code, stderr } = await importing([toProduct(7), toProduct(8), last].map(toJson).join("\n"));
@@ -197,6 +221,22 @@ for (const engine of enginesOf("postgres")) {
           badVariant({ product_id: 7 }),
           /:2: variants\[\]\.product_id: expected the id of its product: product 2, variants\[1\], got 7/,
         ],
+        ...(
+          [
+            ["single_line_text_field", 42, "42"],
+            ["number_integer", 4.5, "4.5"],
+            ["boolean", 1, "1"],
+            ["number_decimal", 0.1 + 0.2, "0.30000000000000004"],
+            ["number_decimal", 1e-7, "1e-7"],
+            ["json", null, "null"],
+          ] as const
+        ).map(([type, value, text]): [string, string, RegExp] => [
+          `the value ${text} of a metafield of the type ${type}`,
+          bad({ metafields: [{ ...toMetafield(201, 2, "product", "size", ""), type, value }] }),
+          new RegExp(
+            `:2: metafields\\[\\]\\.value: expected string: product 2, metafields\\[0\\], got ${RegExp.escape(text)}\\n`,
+          ),
+        ]),
         ["no variants at all", bad({ variants: undefined }), /:2: variants: is missing/],
         ["text instead of a document", `${toJson(toProduct(1))}\n"text"\n`, /:2: expected object: got "text"/],
         ["no JSON", `${toJson(toProduct(1))}\nnonsense\n`, /:2: not JSON/],
