@@ -1,4 +1,5 @@
 import { toJson } from "../base/json.ts";
+import { platformOfFiles } from "../platforms/index.ts";
 
 type Document = Record<string, unknown>;
 
@@ -7,17 +8,23 @@ const isDocument = (value: unknown): value is Document =>
 
 /**
  * Brings a product of a file into the contract's form. Fields that exports of a platform leave out
- * get defaults: `metafields` (none), `image` (the first image), `tax_code` (empty). Text that may be
- * null becomes empty. The values of metafields become text. What has several meanings stays as it is.
+ * get defaults: `metafields` (none), `image` (the first image), `tax_code` (empty), and global
+ * identifiers. Text that may be null becomes empty. Other spellings become those of the contract: of
+ * timestamps, the status, sizes and prices that are not known, and values of metafields. What has
+ * several meanings stays as it is.
  */
 export function normalizeProduct(document: unknown): unknown {
   if (!isDocument(document)) return document;
-  const { images, variants } = document;
+  const { status } = document;
+  const image = isDocument(document.image) ? normalizeImage(document.image) : document.image;
+  const images = mapList(document.images, normalizeImage);
   return {
-    ...document,
+    ...normalizeNode(document, "Product"),
     ...emptyWhenNull(document, "body_html", "product_type", "tags"),
-    image: document.image ?? firstImage(images),
-    variants: mapList(variants, normalizeVariant),
+    status: typeof status === "string" ? status.toLowerCase() : status,
+    images,
+    image: image ?? firstImage(images),
+    variants: mapList(document.variants, normalizeVariant),
     metafields: normalizeMetafields(document),
   };
 }
@@ -25,14 +32,44 @@ export function normalizeProduct(document: unknown): unknown {
 function normalizeVariant(variant: Document): Document {
   return {
     tax_code: "",
-    ...variant,
+    ...normalizeNode(variant, "ProductVariant"),
     ...emptyWhenNull(variant, "barcode", "sku", "tax_code"),
+    ...(variant.compare_at_price === "" && { compare_at_price: null }),
     metafields: normalizeMetafields(variant),
   };
 }
 
-const normalizeMetafields = ({ metafields = [] }: Document) =>
-  mapList(metafields, (metafield) => ({ ...metafield, value: toMetafieldText(metafield) }));
+/** A platform knows no size until an image is processed, and the contract has no null here. */
+const normalizeImage = (image: Document): Document => ({
+  ...normalizeNode(image, "ProductImage"),
+  width: image.width === null ? 0 : image.width,
+  height: image.height === null ? 0 : image.height,
+});
+
+const normalizeMetafields = ({ metafields = [] }: Document) => mapList(metafields, normalizeMetafield);
+
+function normalizeMetafield(metafield: Document): Document {
+  const normalized = normalizeNode(metafield, "Metafield");
+  normalized.value = toMetafieldText(metafield);
+  return normalized;
+}
+
+/** What products have in common with their parts. @param kind as global identifiers name it */
+function normalizeNode(node: Document, kind: string): Document {
+  const normalized = { ...node };
+  for (const name of ["created_at", "updated_at", "published_at"]) {
+    const time = node[name];
+    if (typeof time === "string") normalized[name] = toTimestamp(time);
+  }
+  normalized.admin_graphql_api_id ??= `gid://${platformOfFiles}/${kind}/${node.id}`;
+  return normalized;
+}
+
+/** Writes `Z` as the numeric offset, and leaves out fractions of seconds. */
+const toTimestamp = (text: string) =>
+  text.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)$/, (_, seconds: string, offset: string) =>
+    offset === "Z" ? `${seconds}+00:00` : `${seconds}${offset}`,
+  );
 
 const isBoolean = (value: unknown) => typeof value === "boolean";
 const isStructure = (value: unknown) => typeof value === "object" && value !== null;

@@ -5,6 +5,9 @@ import type { ShopifySettings } from "./shopify/settings.ts";
 /** The settings of all platforms. */
 type PlatformSettings = ShopifySettings;
 
+/** The platform of global identifiers that files of products leave out: the only one that is known. */
+export const platformOfFiles = "shopify";
+
 interface Implementation {
   /** Whether the settings name the platform. Only then is its code loaded. */
   readonly isNamed: (settings: PlatformSettings) => boolean;

@@ -1,15 +1,25 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
-import type { Metafield, Product } from "../../src/contract/product.ts";
+import type { Image, Metafield, Product } from "../../src/contract/product.ts";
 import { toMetafield, toProduct, toVariant } from "../support/catalog.ts";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesOf, pds, serveWithAndWithoutCache, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  createStore,
+  enginesOf,
+  pds,
+  serve,
+  serveWithAndWithoutCache,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 
 for (const engine of enginesOf("postgres")) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);
+  const service = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
+  afterAll(() => service.stop());
 
   const write = async (content: string | Uint8Array, name = "products.json") =>
     (await writeFiles(folder, { [name]: content }))[0] ?? "";
@@ -139,6 +149,54 @@ for (const engine of enginesOf("postgres")) {
       expect(await answer(6)).toBe(stored(toProduct(6, { variants: variants(served) })));
     });
 
+    const [variant, image] = [toVariant(6), toProduct(6).images[0] as Image];
+    const asUtc = "2026-03-08T06:30:00+00:00";
+    const spell = (changes: object) => ({ ...toProduct(6), image: undefined, ...changes });
+    test.each<[string, normal: object, spelled: object]>([
+      ["a status in upper case", spell({}), spell({ status: "ACTIVE" })],
+      ["a timestamp in UTC", spell({ published_at: asUtc }), spell({ published_at: "2026-03-08T06:30:00Z" })],
+      [
+        "fractions of seconds",
+        spell({ created_at: "2026-03-08T01:30:59-05:00", updated_at: asUtc }),
+        spell({ created_at: "2026-03-08T01:30:59.999-05:00", updated_at: "2026-03-08T06:30:00.5Z" }),
+      ],
+      [
+        "timestamps of parts",
+        spell({ variants: [{ ...variant, created_at: asUtc }], images: [{ ...image, updated_at: asUtc }] }),
+        spell({
+          variants: [{ ...variant, created_at: "2026-03-08T06:30:00Z" }],
+          images: [{ ...image, updated_at: "2026-03-08T06:30:00.123Z" }],
+        }),
+      ],
+      [
+        "an image whose size is not known",
+        spell({ images: [{ ...image, width: 0, height: 0 }], image: { ...image, width: 0, height: 0 } }),
+        spell({ images: [{ ...image, width: null, height: null }], image: { ...image, width: null, height: null } }),
+      ],
+      [
+        "parts without global identifiers",
+        toProduct(6),
+        JSON.parse(toJson(toProduct(6)), (name, value) => (name === "admin_graphql_api_id" ? undefined : value)),
+      ],
+      [
+        "an empty price to compare with",
+        spell({ variants: [{ ...variant, compare_at_price: null }] }),
+        spell({ variants: [{ ...variant, compare_at_price: "" }] }),
+      ],
+    ])("serves %s like the normal spelling, with the same entity tag", async (_, normal, spelled) => {
+      const response = async () => {
+        const served = await service.get("/api/v1/products/6");
+        return { body: await served.text(), tag: served.headers.get("etag") };
+      };
+      expect((await importing(toJson(normal))).code).toBe(0);
+      const expected = await response();
+      expect(expected.tag).toBeString();
+      await importing("[]");
+      expect((await response()).body).toContain('"product":null');
+      expect((await importing(toJson(spelled))).code).toBe(0);
+      expect(await response()).toEqual(expected);
+    });
+
     test.each<[type: string, value: unknown, served: string]>([
       ["boolean", false, "false"],
       ["number_integer", 42, "42"],
@@ -211,6 +269,16 @@ for (const engine of enginesOf("postgres")) {
         ],
         ["a price that is no amount", badVariant({ price: "1,5" }), /:2: variants\[\]\.price: expected decimal text/],
         ["a wrong timestamp", bad({ created_at: "2026-01-01" }), /:2: created_at: expected a timestamp/],
+        [
+          "a timestamp without a zone",
+          bad({ created_at: "2026-01-01T09:30:00" }),
+          /:2: created_at: expected a timestamp/,
+        ],
+        [
+          "a time that does not exist",
+          bad({ created_at: "2026-02-30T09:30:00.5Z" }),
+          /:2: created_at: expected a date/,
+        ],
         [
           "a missing variant field",
           badVariant({ position: undefined }),
