@@ -1,5 +1,5 @@
 import { toJson } from "../base/json.ts";
-import { excerpt } from "../jobs/import-report.ts";
+import { excerpt, formatNames } from "../jobs/import-report.ts";
 
 /** Other forms of products that people mistake for an export, recognized so that one message says it all. */
 
@@ -34,7 +34,17 @@ export function findForeignForm(document: unknown): string | undefined {
   if (!("id" in fields) && "errors" in fields) {
     return `an error response of the platform instead of products: ${excerpt(toJson(fields.errors))}; fix its cause, and export the products again; nothing was changed`;
   }
+  if (isObject(document) && !["id", "title", "handle"].some((name) => name in fields)) {
+    return `holds no product: expected its fields, {"product": …}, or {"products": […]}, got ${describeFields(fields)}; ${remedy}`;
+  }
   return undefined;
+}
+
+const isObject = (document: unknown) => typeof document === "object" && document !== null && !Array.isArray(document);
+
+function describeFields(fields: Fields): string {
+  const names = Object.keys(fields);
+  return names.length === 0 ? "no fields" : formatNames(names);
 }
 
 /** A storefront tells neither the status of a product nor how the stock of its variants is kept. */

@@ -40,7 +40,8 @@ async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<Pro
     const reason = `${unfinished.reason}; it may be cut off: copy it or export it again`;
     yield { rejected: [{ file, ...unfinished, reason }] };
   }
-  if (splitter.isEmpty) yield { rejected: [{ file, line: 1, reason: "the file is empty; write an empty list as []" }] };
+  if (splitter.isEmpty)
+    yield { rejected: [{ file, line: 1, reason: "the file is empty; export it again, or write [] for no products" }] };
 }
 
 function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file: string): Generator<ProductDocument> {

@@ -321,7 +321,7 @@ for (const engine of enginesOf("postgres")) {
           JSON.stringify({ products: [one, without("vendor")] }, null, 1),
           /:\d+: vendor: is/,
         ],
-        ["an empty file", "", /products\.json:1: the file is empty; write an empty list as \[\]/],
+        ["an empty file", "", /products\.json:1: the file is empty; export it again, or write \[\]/],
         ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
         ["a nested list", `[[${toJson(one)}]]`, /:1: expected object: got a list/],
         ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
@@ -374,6 +374,9 @@ for (const engine of enginesOf("postgres")) {
           /GraphQL .*REST Admin/,
         ],
         ["a response of GraphQL", '{"data":{"products":{"nodes":[]}}}', /GraphQL .*REST Admin/],
+        ["other data", '{"orders":[{"id":1}]}', /:1: holds no product: .*"products".*got orders; export the products/],
+        ["no data", "{}", /:1: holds no product: .*got no fields/],
+        ["a list of nothing", '{"products":null}', /:1: holds no product: .*got products/],
         ["an error response", '{"errors":"Not Found"}', /:1: an error response .*Not Found.*export the products again/],
       ])("refuses %s in one sentence, which says what to do", async (_, content, message) => {
         const { code, stderr } = await importing(content);
@@ -385,15 +388,15 @@ for (const engine of enginesOf("postgres")) {
     });
 
     test("reports rejections by reason, with the first examples", async () => {
-      const { code, stderr, stdout } = await importing("{}\n".repeat(500), "--json");
+      const { code, stderr, stdout } = await importing('{"id":1}\n'.repeat(500), "--json");
       expect(code).toBe(1);
       expect(stderr).toContain("500 of 500 were rejected, so nothing was changed");
       const report = JSON.parse(stdout);
       expect(report).toMatchObject({ job: "catalog-import", outcome: "failed", accepted: 0, rejected: 500 });
       const [{ examples, ...first }] = report.rejections;
-      expect(first).toEqual({ field: "id", reason: "is missing", rows: 500 });
+      expect(first).toEqual({ field: "title", reason: "is missing", rows: 500 });
       expect(examples.map(({ line }: { line: number }) => line)).toEqual([1, 2, 3, 4, 5]);
-      expect(stderr).toContain(":5: id: is missing\n495 more: id: is missing\n");
+      expect(stderr).toContain(":5: title: is missing: product 1\n495 more: title: is missing\n");
     });
 
     test("folds the same mistake in many products and variants, and names the first places", async () => {
