@@ -1,4 +1,4 @@
-import { findCursor, saveCursor } from "../database/cursor.ts";
+import { findCursor, lockCursor, saveCursor } from "../database/cursor.ts";
 import type { Queryable, Transaction } from "../database/database.ts";
 
 /**
@@ -33,6 +33,9 @@ async function findKnownIds(database: Queryable): Promise<KnownIds> {
   return JSON.parse((await findCursor(database, "known-ids")) ?? "null") ?? nothing;
 }
 
+const lockKnownIds = async (transaction: Transaction) =>
+  ((await lockCursor(transaction, "known-ids")) as KnownIds | null) ?? nothing;
+
 const saveKnownIds = (database: Queryable, known: KnownIds) => saveCursor(database, "known-ids", JSON.stringify(known));
 
 /**
@@ -41,14 +44,14 @@ const saveKnownIds = (database: Queryable, known: KnownIds) => saveCursor(databa
  *   the set was last complete
  */
 export async function knowIdsUpTo(transaction: Transaction, id: bigint, isComplete: boolean): Promise<void> {
-  const known = await findKnownIds(transaction);
+  const known = await lockKnownIds(transaction);
   if (!isComplete && known.upTo === nothing.upTo) return;
   if (id > BigInt(known.upTo)) await saveKnownIds(transaction, { ...known, upTo: `${id}` });
 }
 
 /** Records a product that the platform has, but that could not be stored. */
 export async function exceptKnownId(transaction: Transaction, id: bigint): Promise<void> {
-  const { upTo, except } = await findKnownIds(transaction);
+  const { upTo, except } = await lockKnownIds(transaction);
   if (except.includes(`${id}`)) return;
   const isTooMany = except.length >= maxExceptions;
   await saveKnownIds(transaction, isTooMany ? nothing : { upTo, except: [...except, `${id}`] });

@@ -1,4 +1,4 @@
-import type { Queryable } from "./database.ts";
+import type { Queryable, Transaction } from "./database.ts";
 
 /** What processes and runs keep for others: a text or an instant by its name. */
 export type CursorName =
@@ -28,6 +28,15 @@ export type CursorName =
 export async function findCursor({ sql }: Queryable, name: CursorName): Promise<string | undefined> {
   const [cursor] = await sql<{ value: string }[]>`SELECT value FROM cursor WHERE name = ${name}`;
   return cursor?.value;
+}
+
+/** Reads a JSON value that the transaction is about to change: others that do so wait until it ends. */
+export async function lockCursor({ sql }: Transaction, name: CursorName): Promise<unknown> {
+  // On all engines, an update locks the row.
+  const [cursor] = await sql<{ value: string }[]>`
+    INSERT INTO cursor (name, value) VALUES (${name}, 'null')
+    ON CONFLICT (name) DO UPDATE SET value = cursor.value RETURNING value`;
+  return JSON.parse(cursor?.value ?? "null");
 }
 
 export async function saveCursor({ sql }: Queryable, name: CursorName, value: string): Promise<void> {

@@ -63,8 +63,15 @@ export class Lease {
 
   /** Keeps the right during some work. */
   async keep<Result>(work: () => Promise<Result>): Promise<Result> {
-    // A failure shows before the next work.
-    const renew = () => this.#update((transaction) => this.renewIn(transaction)).catch(() => {});
+    let isRenewing = false;
+    const renew = async () => {
+      // A store that hangs answers none of them.
+      if (isRenewing) return;
+      isRenewing = true;
+      // A failure shows before the next work.
+      await this.#update((transaction) => this.renewIn(transaction)).catch(() => {});
+      isRenewing = false;
+    };
     const timer = setInterval(renew, this.#options.renewMs);
     try {
       return await work();
@@ -77,7 +84,7 @@ export class Lease {
   async release(): Promise<void> {
     const { name, holder } = this.#options;
     this.#heldAtMs = Number.NEGATIVE_INFINITY;
-    await this.#database.sql`DELETE FROM lease WHERE name = ${name} AND holder = ${holder}`;
+    await this.#database.inTransaction(({ sql }) => sql`DELETE FROM lease WHERE name = ${name} AND holder = ${holder}`);
   }
 
   async #take({ sql, engine }: Transaction): Promise<boolean> {

@@ -66,8 +66,10 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
  * Releases a claim, so that another replica can run the job at its scheduled time.
  * @returns whether the run was in progress
  */
-export async function releaseRun({ sql }: Queryable, id: number): Promise<boolean> {
-  const { count } = await sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`;
+export async function releaseRun(database: Database, id: number): Promise<boolean> {
+  const { count } = await database.inTransaction(
+    ({ sql }) => sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`,
+  );
   return count > 0;
 }
 
@@ -166,7 +168,8 @@ export async function findLastScheduledRun({ sql }: Queryable, job: string, bran
   return run;
 }
 
-export async function findRunOf(
+/** The last attempt at a scheduled time. */
+export async function findLastAttempt(
   { sql }: Queryable,
   job: string,
   brand: string,

@@ -16,7 +16,7 @@ import {
   type ScheduledPlan,
 } from "./plan.ts";
 import type { Run } from "./run.ts";
-import { findLastScheduledRun, findLastSuccess, findNewestRun, findRunOf, findRunUnderWay } from "./runs.ts";
+import { findLastAttempt, findLastScheduledRun, findLastSuccess, findNewestRun, findRunUnderWay } from "./runs.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
 import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
@@ -196,7 +196,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       if (!isFree) idleSince = undefined;
       if (isFree && (await claimAndRun(job, claim, context, describeMissed(plan, due)))) onRun();
       else {
-        repeated = await findRunOf(database, name, brand, scheduledAt);
+        repeated = await findLastAttempt(database, name, brand, scheduledAt);
         await pause(runningPauseMs, signal);
       }
     } catch (error) {

@@ -45,7 +45,7 @@ export class NameTable {
   }
 
   /**
-   * Adds a new name.
+   * Adds a name, unless it is known.
    * @returns the name's number
    */
   add(name: string): number {

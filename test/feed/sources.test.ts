@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { parse } from "csv-parse/sync";
+import { toJson } from "../../src/base/json.ts";
+import { toProduct } from "../support/catalog.ts";
 import { certificate, certificateKey } from "../support/certificate.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
@@ -1264,7 +1266,8 @@ test.concurrent("a run stops on a signal even while the store does not respond",
 
 test.concurrent("a file of products beyond the limit of its size is not imported, compressed or not", async () => {
   const { folder, environment } = await createSetup("", undefined, { MAX_FILE_MEGABYTES: "1" });
-  const largeProducts = ["{}", "{}", ""].join(blank);
+  const product = toJson(toProduct(1));
+  const largeProducts = [product, product, ""].join(blank);
   const files = { "products.ndjson": largeProducts, "products.ndjson.gz": gzipSync(largeProducts) };
   for (const path of await writeFiles(folder, files)) {
     const { reason, ...failed } = toReport(await importHere(["import", "products", path, "--json"], environment));

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
 import { keepLease } from "../../src/jobs/lease.ts";
-import { finishRun } from "../../src/jobs/runs.ts";
-import { createMigratedStore, engines } from "../support/pds.ts";
+import { finishRun, releaseRun } from "../../src/jobs/runs.ts";
+import { connectTo, createMigratedStore, engines } from "../support/pds.ts";
 
 const leaseSeconds = 0.3;
 
@@ -51,4 +51,19 @@ test("a run gives up at the end of its lease when the store does not respond", a
   const expired = Promise.withResolvers<void>();
   using _ = keepLease(database, 1, leaseSeconds, expired.resolve, () => {});
   await expired.promise;
+});
+
+test("a claim is released although another process writes at that moment", async () => {
+  const url = await createMigratedStore("sqlite");
+  const database = await openDatabase(url, "scheduling");
+  const id = (await claimRun(database, { job: "history-retention", brand: "acme" }, 60)) ?? 0;
+  await using other = await connectTo(url);
+  let released: Promise<boolean> | undefined;
+  await other.begin("IMMEDIATE", async () => {
+    released = releaseRun(database, id);
+    // A failure would show at once.
+    await Bun.sleep(0);
+  });
+  expect(await released).toBe(true);
+  await closeDatabase(database);
 });

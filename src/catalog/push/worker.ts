@@ -1,5 +1,5 @@
 import type { Log } from "../../base/log.ts";
-import { pause, repeat } from "../../base/time.ts";
+import { backoff, pause, repeat } from "../../base/time.ts";
 import type { Database } from "../../database/database.ts";
 import { Lease } from "../../database/lease.ts";
 import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
@@ -76,6 +76,6 @@ const unsettledAgainS = 4.6;
 export function toOutcome(result: "settled" | "unsettled" | "failed", attempts: number): ReadOutcome {
   if (result === "settled") return { kind: result };
   const againInS =
-    result === "failed" ? failedAgainS * 2 ** attempts : unsettledAgainS * 1.5 ** Math.max(0, attempts - 1);
+    result === "failed" ? backoff(attempts + 1, failedAgainS) : unsettledAgainS * 1.5 ** Math.max(0, attempts - 1);
   return { kind: result, againInS: Math.min(maxAgainS, againInS) };
 }
