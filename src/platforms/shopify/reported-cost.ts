@@ -12,6 +12,9 @@ export interface ReportedCost {
 /** Shopify executes no request that costs more. */
 const maxCost = 1000;
 
+/** Points per second on the lowest plan. A report of fewer is false, and would delay requests for minutes. */
+const lowestRestoreRate = 100;
+
 const points = z.number().nonnegative();
 
 const costSchema = z.object({
@@ -20,7 +23,7 @@ const costSchema = z.object({
   throttleStatus: z.object({
     maximumAvailable: z.number().min(1),
     currentlyAvailable: z.number(),
-    restoreRate: z.number().min(1),
+    restoreRate: z.number().transform((rate) => Math.max(rate, lowestRestoreRate)),
   }),
 });
 

@@ -173,6 +173,22 @@ describe("a cost that cannot be right", () => {
   });
 });
 
+test.each([1, 0, -5, 1e-9])("a false restore rate of %d delays no request for minutes", async (restoreRate) => {
+  const status = { maximumAvailable: 2000, currentlyAvailable: 0, restoreRate };
+  const extensions = { cost: { requestedQueryCost: 1, actualQueryCost: 1, throttleStatus: status } };
+  using server = Bun.serve({
+    port: 0,
+    fetch: () => Response.json({ data: { shop: { id: "1", ianaTimezone: "UTC" } }, extensions }),
+  });
+  const rates: (number | undefined)[] = [];
+  const points = {
+    take: async () => 0,
+    settle: async (_: number, reported?: { restoreRate: number }) => void rates.push(reported?.restoreRate),
+  };
+  await readShop(connect(server.url.href, undefined, points).request, live());
+  expect(rates).toEqual([100]);
+});
+
 describe("a later page that the schema excludes", () => {
   const id = BigInt(catalog.add({ shape: { metafields: 510 } }));
   let firstEnd = "";
