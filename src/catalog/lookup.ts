@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import { backoff } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { isDatabaseError } from "../database/index.ts";
-import type { Platform } from "../platforms/platform.ts";
+import { type Platform, UnusableProductError } from "../platforms/platform.ts";
 import { checkShop, keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { LookupBudget } from "./lookup-budget.ts";
@@ -34,7 +34,13 @@ export interface ProductLookupOptions {
 
 const unreachable = "The platform cannot be reached at the moment";
 
-/** How long a failed lookup is cached: the platform has no such product, or could not be read. */
+/** A fault of the product must not look like an outage of the platform. */
+const toServiceError = (cause: unknown) => {
+  const message = cause instanceof UnusableProductError ? `The product ${cause.message}` : unreachable;
+  return new ServiceError("unavailable", message, { cause });
+};
+
+/** How long a failed lookup is cached: there is no such product or no usable one, or it could not be read. */
 const missingTtlMs = 60_000;
 const failedTtlMs = 10_000;
 const maxCachedFailures = 10_000;
@@ -51,7 +57,7 @@ type ReadPriority = keyof typeof timeoutMs;
 
 export class ProductLookup {
   readonly #options: ProductLookupOptions;
-  readonly #failures = new LRUCache<string, "missing" | "failed">({ max: maxCachedFailures });
+  readonly #failures = new LRUCache<string, "missing" | "failed" | UnusableProductError>({ max: maxCachedFailures });
   readonly #reads = new Map<string, Promise<FoundProduct | undefined>>();
   readonly #idReads = new Map<string, Promise<bigint | undefined>>();
   readonly #lookups: LookupBudget;
@@ -82,6 +88,7 @@ export class ProductLookup {
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
     if (await this.#options.isKnownMissing(id, network)) return undefined;
+    if (failure instanceof UnusableProductError) throw toServiceError(failure);
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
     return await (this.#reads.get(key) ?? this.#read(id, key, "live", 0, network));
   }
@@ -99,6 +106,7 @@ export class ProductLookup {
     if (pending !== undefined) return await pending;
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
+    if (failure instanceof UnusableProductError) throw toServiceError(failure);
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
     const read = this.#readId(handle, key, network).finally(() => this.#idReads.delete(key));
     this.#idReads.set(key, read);
@@ -115,13 +123,14 @@ export class ProductLookup {
     };
     const id = await limiter.run(find, network).catch((cause) => {
       if (!hasBegun) throw cause;
-      throw this.#fail(key, unreachable, cause);
+      this.#cacheFailure(key, cause);
+      throw toServiceError(cause);
     });
     // It may be stored under another handle.
     const read =
       id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, `${id}`, "live", 0, network));
     await read?.catch((error) => {
-      this.#failures.set(key, "failed", { ttl: failedTtlMs });
+      this.#cacheFailure(key, error.cause);
       throw error;
     });
     // The platform may have matched another spelling of the handle.
@@ -175,7 +184,8 @@ export class ProductLookup {
       .catch((cause) => {
         // A full queue says nothing about the product, and may be full for one network only.
         if (isDatabaseError(cause) || !hasBegun) throw cause;
-        throw this.#fail(key, unreachable, cause);
+        this.#cacheFailure(key, cause);
+        throw toServiceError(cause);
       });
     if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);
     if (outcome === "kept") log.warn({ product: key }, `the product ${keptReason}`);
@@ -183,13 +193,16 @@ export class ProductLookup {
     if (outcome === "gone") this.#failures.set(key, "missing", { ttl: missingTtlMs });
     if (outcome === "gone") return undefined;
     const stored = await findStored(id);
-    if (stored === undefined) throw this.#fail(key, "The product is changing on the platform at the moment");
+    if (stored === undefined) {
+      this.#cacheFailure(key);
+      throw new ServiceError("unavailable", "The product is changing on the platform at the moment");
+    }
     return stored;
   }
 
-  #fail(key: string, message: string, cause?: unknown): ServiceError {
-    this.#failures.set(key, "failed", { ttl: failedTtlMs });
-    return new ServiceError("unavailable", message, { cause });
+  #cacheFailure(key: string, cause?: unknown): void {
+    if (cause instanceof UnusableProductError) this.#failures.set(key, cause, { ttl: missingTtlMs });
+    else this.#failures.set(key, "failed", { ttl: failedTtlMs });
   }
 
   #refreshProduct(id: bigint, priority: ReadPriority): Promise<Refreshed> {

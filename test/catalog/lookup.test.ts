@@ -148,6 +148,20 @@ for (const engine of enginesOf("sqlite")) {
       expect(countPlatformRequests(platform)).toBe(1);
     });
 
+    test("and cannot be converted is named, and not read again soon", async () => {
+      const id = `${platform.catalog.add({ product: { publishedAt: "yesterday" } })}`;
+      platform.counters.reset();
+      for (let time = 0; time < 3; time++) {
+        const response = await service.get(path(id));
+        expect((await response.clone().json()) as Envelope).toMatchObject({
+          error: expect.stringContaining("The product cannot be converted: "),
+        });
+        await expectFailure(response, id, 503);
+      }
+      expect(countPlatformRequests(platform)).toBe(1);
+      expect(service.log()).toContain("The product cannot be converted: ");
+    });
+
     test("is not requested when its id is invalid", async () => {
       platform.counters.reset();
       const ids = [
