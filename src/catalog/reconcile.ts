@@ -114,13 +114,14 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   const recent = await listChangedSince(snapshot.unsettledSinceMs - overlapMs, context);
   const changing = recent.filter(({ updatedAt }) => Date.parse(updatedAt) >= snapshot.unsettledSinceMs);
   const received = new Set([...snapshot.ids, ...changing.map(({ id }) => toId(`${id}`))]);
-  await checkReceived(received.size, context);
-  const missing = await findMissing(received, context);
+  const shortage = await findShortage(received.size, context);
+  const missing = shortage === undefined ? await findMissing(received, context) : [];
   const startedMs = performance.now();
   const { losing, incomplete } = await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissing(missing, context);
   const unsynced = await syncProducts([...(await findUnsynced(database, changing)), ...incomplete], context);
   const failed = unsynced + (await syncLosing(losing, context));
+  if (shortage !== undefined) throw shortage;
   if (failed > 0) {
     throw new ServiceError(
       "unavailable",
@@ -154,14 +155,15 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
     for (const product of page) listed.set(toId(`${product.id}`), product);
     await noteListed(context.database, page);
   }
-  await checkReceived(listed.size, context);
-  const missing = await findMissing(new Set(listed.keys()), context);
+  const shortage = await findShortage(listed.size, context);
+  const missing = shortage === undefined ? await findMissing(new Set(listed.keys()), context) : [];
   const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
   const { failed: unread, losing, comparedAt } = await readPageByPage(byId, context.startedAt, context);
   // The list determines removals, but does not name its shop.
   checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
   const failed = unread + (await syncLosing(losing, context));
+  if (shortage !== undefined) throw shortage;
   if (failed > 0) {
     throw new ServiceError(
       "unavailable",
@@ -172,17 +174,21 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
 }
 
 /**
- * Checks that the platform delivered its whole catalog.
- * @throws ServiceError `unavailable` when it delivered fewer products than it announced
+ * Checks that no product is missing because the platform delivered only a part of its catalog.
+ * @returns the error to throw when all delivered products are written: it delivered fewer than it
+ *   announced, so none may be removed
  */
-async function checkReceived(received: number, { platform, announced, signal }: ReconcileContext): Promise<void> {
-  if (received >= announced) return;
+async function findShortage(
+  received: number,
+  { platform, announced, signal }: ReconcileContext,
+): Promise<ServiceError | undefined> {
+  if (received >= announced) return undefined;
   // Products may have been deleted meanwhile.
   const remaining = await platform.countProducts(signal);
-  if (received >= remaining) return;
-  throw new ServiceError(
+  if (received >= remaining) return undefined;
+  return new ServiceError(
     "unavailable",
-    `the platform announced ${pluralize(remaining, "product")}, but delivered ${received}: nothing was changed; the next run tries again`,
+    `the platform announced ${pluralize(remaining, "product")}, but delivered ${received}: these are written, and none was removed; the next run tries again`,
   );
 }
 

@@ -417,6 +417,24 @@ for (const engine of enginesOf("sqlite")) {
     });
   });
 
+  test.each(["in bulk", "page by page"])(
+    `on ${engine}, a count that is too high keeps a comparison %s from removing, not from writing`,
+    async (how) => {
+      const world = await createWorld(engine, 8);
+      const { standIn, database, ids } = world;
+      const [edited = "", deleted = ""] = ids;
+      await reconcile(world);
+      standIn.catalog.touch(edited, { product: { title: "Edited" } });
+      standIn.catalog.remove(deleted);
+      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
+      const platform: Platform = { ...(await connect(world)), countProducts: async () => 8 };
+      const { error } = await run(world, catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
+      expect(error?.message).toStartWith("the platform announced 8 products, but delivered 7: these are written, and none");
+      expect((await stored(world, edited)).title).toBe("Edited");
+      expect(await findProduct(database, BigInt(deleted))).toBeDefined();
+    },
+  );
+
   test(`on ${engine}, a product of which a whole catalog has no variants is read alone`, async () => {
     const world = await createWorld(engine, 3);
     const platform = await connect(world);
