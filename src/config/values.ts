@@ -85,7 +85,10 @@ export const publication = (text: string) => {
 export const namespaces = (text: string): readonly string[] => {
   const names = text.split(",").map((name) => name.trim());
   if (text.trim() === "") return [];
-  return names.every((name) => /^[\w$:.-]{1,255}$/.test(name)) ? names : expected("namespaces separated by commas");
+  if (!names.every((name) => /^[\w$:.-]{1,255}$/.test(name))) return expected("namespaces separated by commas");
+  // Only the platform can resolve the short form, and it takes a single namespace.
+  const hasShortForm = names.length > 1 && names.some((name) => /^\$app(:|$)/.test(name));
+  return hasShortForm ? expected("$app alone, or with others its full form, such as app--123456--name") : names;
 };
 
 export function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {

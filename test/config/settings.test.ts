@@ -301,6 +301,8 @@ describe("an invalid setting stops the start", () => {
       ["SHOPIFY_API_VERSION", "2026-11"],
       ["PUBLICATION", "Online Store"],
       ["METAFIELD_NAMESPACES", "global,,other"],
+      ["METAFIELD_NAMESPACES", "$app:foo,global"],
+      ["METAFIELD_NAMESPACES", "global, $app"],
       ["PRODUCT_MAX_AGE", "1d"],
       ["PRODUCT_MAX_AGE", ""],
       ["LOOKUPS_PER_MINUTE", "-1"],
