@@ -30,7 +30,7 @@ export function createShopify(settings: ShopifySettings, log: Log, points?: Shar
     countProducts: (signal) => countProducts(request, { priority: "sync", signal }),
     listDeletions: (sinceMs, signal) => listDeletions(request, sinceMs, { priority: "sync", signal }),
     receiver,
-    subscriptions: createSubscriptions(request, receiver !== undefined),
+    subscriptions: createSubscriptions(request, receiver !== undefined, !settings.shopifyApiUrl.startsWith("http:")),
     // Only a job reads all products.
     readCatalog: async (shop, signal) => {
       const { readCatalog } = await import("./bulk/catalog.ts");

@@ -10,8 +10,11 @@ const pageSize = 100;
 /** All that a delivery is read for. Whole products may be larger than the service accepts. */
 const includeFields = ["id", "updated_at"];
 
-/** @param isReceiving whether the settings have the secret that signs deliveries */
-export function createSubscriptions(request: SendRequest, isReceiving: boolean): Subscriptions {
+/**
+ * @param isReceiving whether the settings have the secret that signs deliveries
+ * @param needsHttps false for a stand-in, which delivers on this machine
+ */
+export function createSubscriptions(request: SendRequest, isReceiving: boolean, needsHttps = true): Subscriptions {
   return {
     topics: webhookTopics,
     path: webhookPath,
@@ -22,6 +25,12 @@ export function createSubscriptions(request: SendRequest, isReceiving: boolean):
           "invalid_setting",
           "SHOPIFY_WEBHOOK_SECRET: set it to the app's client secret, and restart the service, before you subscribe; " +
             "without it every delivery is refused",
+        );
+      }
+      if (needsHttps && address.startsWith("http:")) {
+        throw new ServiceError(
+          "bad_request",
+          `Shopify delivers only to https, not to ${address}: set PUBLIC_URL to an https:// URL, or give one as --url`,
         );
       }
       await subscribe(request, address, signal);

@@ -285,3 +285,14 @@ describe("reading the whole catalog", () => {
     expect(platform.counters.throttled).toBe(0);
   });
 });
+
+test("an address without https is refused, because Shopify does not deliver to it", async () => {
+  const platform = startStandIn({ products: 1 });
+  afterAll(() => platform.stop());
+  const { request } = connect(platform.graphqlUrl());
+  const address = "http://products.example.com/webhooks/shopify";
+  await expect(createSubscriptions(request, true).subscribe(address, live().signal)).rejects.toThrow(
+    `Shopify delivers only to https, not to ${address}: set PUBLIC_URL to an https:// URL`,
+  );
+  expect(platform.subscriptions.list()).toEqual([]);
+});
