@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesOf, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, enginesOf, pds, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 
 const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
@@ -110,3 +110,15 @@ for (const engine of enginesOf("sqlite")) {
     for (const product of [id, other]) expect(await namespacesOf(product)).toEqual(looked);
   });
 }
+
+test("pds check names the scope that the app lacks", async () => {
+  const platform = startPlatform({ products: 1 });
+  const environment = { ...environmentOf(platform), DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: configPath };
+  const check = () => pds(["check"], environment);
+  platform.findApp().scopes = new Set();
+  const { code, stdout } = await check();
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/catalog-sync of .*ACCESS_DENIED.*read_products/);
+  platform.findApp().scopes = new Set(["read_products"]);
+  expect((await check()).code).toBe(0);
+});
