@@ -104,7 +104,9 @@ describe.each([...enginesOf("sqlite")])("on %s, a platform that delivers only a 
     );
     const { code, stderr } = await run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin });
     expect(code).toBe(1);
-    expect(stderr).toContain("the platform announced 15 products, but delivered 10: these are written, and none was removed");
+    expect(stderr).toContain(
+      "the platform announced 15 products, but delivered 10: these are written, and none was removed",
+    );
     const service = await startStored(environment);
     expect(await statusesOf(service, ids)).toEqual(ids.map(() => 200));
   });

@@ -1,6 +1,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { importHere } from "../support/import-here.ts";
-import { createStore, enginesOf, pds, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import {
+  createStore,
+  enginesOf,
+  pds,
+  type RunningService,
+  serve,
+  temporaryFolder,
+  writeFiles,
+} from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 
 const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";

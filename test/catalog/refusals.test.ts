@@ -429,7 +429,9 @@ for (const engine of enginesOf("sqlite")) {
       if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
       const platform: Platform = { ...(await connect(world)), countProducts: async () => 8 };
       const { error } = await run(world, catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
-      expect(error?.message).toStartWith("the platform announced 8 products, but delivered 7: these are written, and none");
+      expect(error?.message).toStartWith(
+        "the platform announced 8 products, but delivered 7: these are written, and none",
+      );
       expect((await stored(world, edited)).title).toBe("Edited");
       expect(await findProduct(database, BigInt(deleted))).toBeDefined();
     },
