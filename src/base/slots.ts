@@ -1,4 +1,4 @@
-/** A number of places for work that goes on at the same time. Who comes first is served first. */
+/** Slots for concurrent work: first come, first served. */
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Waits for a free place, which its disposal frees again. @returns undefined if the signal aborts first */
+  /** Waits for a free slot; disposing of it frees it again. @returns undefined if the signal aborts first */
   async take(signal: AbortSignal): Promise<Disposable | undefined> {
     if (signal.aborted) return undefined;
     if (this.#free > 0) this.#free--;
@@ -29,7 +29,7 @@ export class Slots {
     });
   }
 
-  /** Passes the place on, if somebody waits for it. */
+  /** Passes the slot on to the next waiter, if there is one. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#free++;

@@ -35,7 +35,8 @@ export function restorePoints(points: Points, now: string): Points {
 export function takePoints(database: Database, cost: number, floor: number): Promise<number> {
   return changePoints(database, (points) => {
     const missing = Math.min(cost + floor, points.maximum) - points.available;
-    if (missing > 0) return [undefined, Math.ceil((missing / points.restoreRate) * 1000)];
+    // Saved with the time as it is now: before that of a clock that was set back, nothing is restored.
+    if (missing > 0) return [points, Math.ceil((missing / points.restoreRate) * 1000)];
     return [{ ...points, available: points.available - cost }, 0];
   });
 }
@@ -63,11 +64,8 @@ export async function settlePoints(
 /** The lowest limits of any plan, until a response reports the budget. */
 const assumed = { available: 1000, maximum: 1000, restoreRate: 100, isAssumed: true };
 
-/** Changes the stored budget, one process at a time; undefined leaves it as it is. */
-function changePoints<Result>(
-  database: Database,
-  change: (points: Points) => [Points | undefined, Result],
-): Promise<Result> {
+/** Changes the stored budget, one process at a time. */
+function changePoints<Result>(database: Database, change: (points: Points) => [Points, Result]): Promise<Result> {
   return database.inTransaction(async (transaction) => {
     const { sql, engine } = transaction;
     // On all engines, an update locks the row.
@@ -78,7 +76,7 @@ function changePoints<Result>(
     const now = row?.now ?? "";
     const stored = JSON.parse(row?.value ?? "null") as Points | null;
     const [changed, result] = change(restorePoints(stored ?? { ...assumed, asOf: now }, now));
-    if (changed !== undefined) await saveCursor(transaction, "platform-points", JSON.stringify(changed));
+    await saveCursor(transaction, "platform-points", JSON.stringify(changed));
     return result;
   });
 }

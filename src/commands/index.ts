@@ -11,15 +11,16 @@ const importOptions = {
   "dry-run": { type: "boolean", sentence: "Read and check without changing anything." },
   json,
 } satisfies Record<string, CommandOption>;
-const rollbackOptions = {
-  to: {
-    type: "string",
-    placeholder: "n",
-    sentence: "Generation to make current, also a later one; defaults to the previous one.",
-  },
-  brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
-  json,
-} satisfies Record<string, CommandOption>;
+const rollbackOptions = (noun: string) =>
+  ({
+    to: {
+      type: "string",
+      placeholder: "n",
+      sentence: `${noun} to make current, also a later one; defaults to the previous one.`,
+    },
+    brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
+    json,
+  }) satisfies Record<string, CommandOption>;
 
 /** The commands that only hold others. */
 export const groups: Readonly<Record<string, string>> = {
@@ -74,12 +75,12 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   "rollback personalization": {
     summary: "Restore the personalization that a brand had before its last import, or any stored generation of it.",
-    options: rollbackOptions,
+    options: rollbackOptions("Generation"),
     run: async (_, values) => (await import("./rollback.ts")).rollback(values),
   },
   "rollback presentation": {
-    summary: "Restore the presentation that a brand had before its last import, or any stored generation of it.",
-    options: rollbackOptions,
+    summary: "Restore the presentation that a brand had before its last import, or any stored one.",
+    options: rollbackOptions("Presentation"),
     run: async (_, values) => (await import("./presentation.ts")).rollBackNames(values),
   },
   run: {

@@ -10,7 +10,7 @@ import { rollBack } from "../personalization/rollback.ts";
 import { findCurrent, generations, presentations } from "../personalization/versions.ts";
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printJson, printMessage, printSafeJson } from "./output.ts";
-import { generationOf } from "./rollback.ts";
+import { versionOf } from "./rollback.ts";
 
 /**
  * Compares the stored presentation, or that of a file, with the brand's current feed.
@@ -55,7 +55,7 @@ export function template(values: Values): Promise<boolean> {
 }
 
 export async function rollBackNames(values: Values): Promise<boolean> {
-  const to = generationOf(values);
+  const to = versionOf(values, "presentation");
   return await withStore(async (database, config) => {
     const brand = brandOf(config, values);
     const change = await rollBack(database, presentations, brand, to);

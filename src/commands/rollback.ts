@@ -1,11 +1,11 @@
 import { ServiceError } from "../base/errors.ts";
 import { rollBack } from "../personalization/rollback.ts";
-import { type CurrentChange, generations } from "../personalization/versions.ts";
+import { type CurrentChange, generations, type VersionKind } from "../personalization/versions.ts";
 import { brandOf, type Values, withStore } from "./common.ts";
 import { printJson, printMessage } from "./output.ts";
 
 export async function rollback(values: Values): Promise<boolean> {
-  const to = generationOf(values);
+  const to = versionOf(values, "generation");
   return await withStore(async (database, config) => {
     const brand = brandOf(config, values);
     const change = await rollBack(database, generations, brand, to);
@@ -26,9 +26,9 @@ function describeChange({ from, to }: CurrentChange, brand: string, isSelected: 
 const maxGeneration = 2 ** 31 - 1;
 
 /** @throws ServiceError `bad_request` */
-export function generationOf({ to }: Values): number | undefined {
+export function versionOf({ to }: Values, noun: VersionKind["noun"]): number | undefined {
   if (typeof to !== "string") return undefined;
   const generation = Number(to);
   if (/^[1-9]\d*$/.test(to) && generation <= maxGeneration) return generation;
-  throw new ServiceError("bad_request", `--to: expected the number of a generation, got ${JSON.stringify(to)}`);
+  throw new ServiceError("bad_request", `--to: expected the number of a ${noun}, got ${JSON.stringify(to)}`);
 }

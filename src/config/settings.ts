@@ -185,7 +185,7 @@ export const settings = {
     default: "4",
     parse: runs,
     sentence:
-      "Maximum number of runs at the same time, per process; 1 to 100. Others wait, on schedule or started in the console. Each takes up to four connections to PostgreSQL, and memory for its import.",
+      "Maximum number of concurrent runs per process, 1 to 100. Further runs wait their turn, whether scheduled or started in the console. Each run takes up to four connections to PostgreSQL, and memory for its import.",
   }),
   leaseSeconds: setting({
     default: "30",

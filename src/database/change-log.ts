@@ -170,7 +170,7 @@ export class ChangeLog {
     const kind = classify(before, now);
     if (kind === "none") return;
     // First, because requests for what the event removes from the cache need the store. This may be a
-    // late poll, for which nobody waits any more.
+    // late poll that nobody is waiting for.
     if (this.#isStoreUnreachable) this.#setStoreProblem(options, undefined);
     await onEvent(
       kind === "advanced" ? { kind, changes: await listChanges(database, before.number, now.number) } : { kind },

@@ -7,9 +7,9 @@ import { retryWhileBusy } from "./engines/retry-while-busy.ts";
  *
  * - `read` runs a query whose text does not depend on its values, such as those that requests and
  *   polls repeat. It stays prepared, and an embedded store has its rows at once.
- * - ``sql`…` `` runs everything else: what writes, and the queries of jobs and commands. Its values
- *   stand in place; an expression of the engine or a list of columns goes in as `${sql.unsafe(text)}`.
- * - `sql.unsafe(text)` as a statement of its own is for this folder, which creates and drops tables.
+ * - ``sql`…` `` runs everything else: writes, and the queries of jobs and commands. Values are
+ *   interpolated; so are expressions of the engine and lists of columns, as `${sql.unsafe(text)}`.
+ * - `sql.unsafe(text)` as a statement of its own is only for this folder, which creates and drops tables.
  *
  * The type is nominal, because `{ ...database, sql }` would read and write on two connections.
  */

@@ -38,7 +38,7 @@ export async function removeSession(database: Database, id: string): Promise<voi
 
 /** Removes the sessions of all but these operators. */
 export async function removeOtherSessions(database: Database, operators: readonly string[]): Promise<void> {
-  // The name of no operator, because SQL has no empty lists.
+  // No operator has the empty name; it is there because SQL has no empty lists.
   const kept = ["", ...operators];
   await database.inTransaction(({ sql }) => sql`DELETE FROM operator_session WHERE operator NOT IN ${sql(kept)}`);
 }

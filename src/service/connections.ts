@@ -90,8 +90,8 @@ export function checkWrites({ writer }: Connections, log: Log): WriteCheck {
       problem = undefined;
     } catch (error) {
       const failure = writer.engine.classify(error);
-      // While an import holds the store, it accepts writes. One that cannot be reached is reported as such.
-      if (failure === "busy" || failure === "lost") return;
+      // A store that is busy with another write accepts writes. One that cannot be reached is reported as such.
+      if (failure === "busy" || failure === "locked" || failure === "lost") return;
       const { message } = explainStoreError(writer, error) as Error;
       if (problem === undefined) log.error({ reason: message }, "the store accepts no writes");
       problem = message;

@@ -4,7 +4,7 @@ import { Slots } from "../../src/base/slots.ts";
 const { signal } = new AbortController();
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("a place is passed on to whoever has waited longest, and never to more than there are places", async () => {
+test("a freed slot goes to whoever has waited longest, and no more are taken than there are", async () => {
   const slots = new Slots(2);
   const held: Disposable[] = [];
   const order: number[] = [];
@@ -28,7 +28,7 @@ test("a place is passed on to whoever has waited longest, and never to more than
   ]);
 });
 
-test("who gives up waiting takes no place", async () => {
+test("a waiter that gives up takes no slot", async () => {
   const slots = new Slots(1);
   const first = await slots.take(signal);
   const leaving = new AbortController();

@@ -39,12 +39,19 @@ for (const engine of enginesOf("postgres")) {
       await saveCursor(database, "platform-points", JSON.stringify(points));
     };
 
+    test("are restored again after the clock was set back", async () => {
+      const points = { available: 0, maximum: 2000, restoreRate: 1000, asOf: "2100-01-01T00:00:00.000Z" };
+      await saveCursor(database, "platform-points", JSON.stringify(points));
+      expect(await takePoints(database, 5, 0)).toBeGreaterThan(0);
+      await until("there are five points", async () => (await takePoints(database, 5, 0)) === 0);
+    });
+
     /** Keeps time from restoring points of the assumed budget. */
     const keep = async () => {
       const [row] = await database.read<{ value: string }>("SELECT value FROM cursor WHERE name = $1", [
         "platform-points",
       ]);
-      const points = { ...JSON.parse(row?.value ?? ""), asOf: "2100-01-01T00:00:00.000Z" };
+      const points = { ...JSON.parse(row?.value ?? ""), restoreRate: 0.001 };
       await saveCursor(database, "platform-points", JSON.stringify(points));
     };
 

@@ -96,7 +96,7 @@ export const planRetries: Action = async (context, parameters) => {
   return {
     title: "Retry all that match",
     facts: jobs.map((each) => [each.name, each.brand] as const),
-    consequences: ["Each of these jobs runs once, a few at the same time. Its last run matches, and did not succeed."],
+    consequences: ["Each of these jobs runs once, a few at a time. Its last run matches, and did not succeed."],
     button: `Retry ${jobs.length}`,
     fields: Object.fromEntries(fields),
     subject: listed(jobs),
