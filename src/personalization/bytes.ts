@@ -36,6 +36,8 @@ export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && compareBytes(one, 0, one.length, other, 0, other.length) === 0;
 }
 
+export const encodeText = (text: string) => encoder.encode(text);
+
 export function decodeText(bytes: Uint8Array, start = 0, end = bytes.length): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }

@@ -5,6 +5,7 @@ import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { FormChoice, FormLine, FormStyle } from "../contract/form.ts";
 import type { Choice, Style as StyleRow } from "../contract/personalization.ts";
 import type { Database } from "../database/database.ts";
+import { encodeText } from "./bytes.ts";
 import { fingerprintOf, presentationFingerprint } from "./fingerprint.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import type { CurrentGeneration } from "./generation.ts";
@@ -46,8 +47,6 @@ interface Part {
 /** More than the locales of any presentation. */
 const maxLocales = 64;
 
-const encoder = new TextEncoder();
-const encode = (text: string) => encoder.encode(text);
 const cursor = new LineCursor();
 
 /** Renders forms for one generation with one presentation; neither ever changes. */
@@ -140,7 +139,7 @@ export class FormRenderer {
           style_display_seq: cursor.sequence,
           style_sku_status: cursor.status,
         };
-        chunks.push(encode(`${index > 0 ? "," : ""}${JSON.stringify(line).slice(0, -1)},`), rows);
+        chunks.push(encodeText(`${index > 0 ? "," : ""}${JSON.stringify(line).slice(0, -1)},`), rows);
       });
       const fingerprints = [fingerprintOf(sku), presentationFingerprint(this.#brand)];
       for (const fragments of [styles, groups]) for (const { fingerprint } of fragments) fingerprints.push(fingerprint);
@@ -156,7 +155,7 @@ function toPresentation(entries: readonly PresentationEntry[], defaultLocale: st
   };
 }
 
-const bodyEnd = encode("]}");
+const bodyEnd = encodeText("]}");
 
 function toForm(
   sku: string,
@@ -165,7 +164,7 @@ function toForm(
   isEmpty: boolean,
   fingerprints: readonly number[],
 ): FoundForm {
-  const chunks = [encode(`{"sku_id":${JSON.stringify(sku)},"locale":"${locale}","styles":[`), ...styles, bodyEnd];
+  const chunks = [encodeText(`{"sku_id":${JSON.stringify(sku)},"locale":"${locale}","styles":[`), ...styles, bodyEnd];
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
   refuseBeyond(bytes);
   const body = new Uint8Array(bytes);
@@ -212,7 +211,7 @@ class PartWriter {
       refuseBeyond(this.#length);
       return line;
     });
-    return encode(`${JSON.stringify(appearance).slice(1, -1)},"lines":[${lines.join(",")}]}`);
+    return encodeText(`${JSON.stringify(appearance).slice(1, -1)},"lines":[${lines.join(",")}]}`);
   }
 
   #writeLine(style: string, { line_display_seq, line_status, choice_type, instruct_text }: StyleRow): string {

@@ -1,5 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import { hashTag } from "../base/hash.ts";
+import { encodeText } from "./bytes.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { LineCursor } from "./packed-lines.ts";
 import type { GroupFragment, StyleFragment } from "./store.ts";
@@ -29,13 +30,11 @@ export type PreparedStyle = StyleFragment &
 
 export type Group = GroupFragment & Prepared;
 
-const encoder = new TextEncoder();
-const encode = (text: string) => encoder.encode(text);
 const hashOf = (bytes: Uint8Array): bigint => Bun.hash.xxHash3(bytes);
 
 export function toStyle(fragment: StyleFragment): PreparedStyle {
   const { code, rows } = fragment;
-  const line = encode(`,"style_code":${JSON.stringify(code)},"style_display_seq":`);
+  const line = encodeText(`,"style_code":${JSON.stringify(code)},"style_display_seq":`);
   return { ...fragment, line, hash: hashOf(rows), fingerprint: fingerprintOf(code) };
 }
 
@@ -69,7 +68,7 @@ export function readGroupNumbers(styles: readonly PreparedStyle[]): number[] {
   return numbers;
 }
 
-const emptyBody = new TextEncoder().encode('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
+const emptyBody = encodeText('{"pzlines":[],"pzstyles":[],"pzchoices":[]}');
 const emptyTag = hashTag("");
 
 export function renderEmpty(sku: string): FoundPersonalization {
@@ -93,7 +92,7 @@ export function render(parts: SkuParts): FoundPersonalization {
   // The size is known only after writing.
   const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
   json[0] = openingBrace;
-  const { linesEnd, end } = write(json, 1, parts, encode(JSON.stringify(parts.sku)));
+  const { linesEnd, end } = write(json, 1, parts, encodeText(JSON.stringify(parts.sku)));
   // The tag hashes hashes of equal length: one of the lines, one for each line's style, and one for
   // each group. So different responses never concatenate to the same bytes.
   const hashes = new BigUint64Array(1 + styles.length + groups.length);
@@ -129,8 +128,8 @@ function write(json: Uint8Array, at: number, parts: SkuParts, sku: Uint8Array): 
   return { linesEnd, end: append(json, groupsEnd, bodyEnd) };
 }
 
-const batchStart = encode('{"personalizations":[');
-const skuStart = encode('{"sku":');
+const batchStart = encodeText('{"personalizations":[');
+const skuStart = encodeText('{"sku":');
 const noLists = emptyBody.subarray(1);
 
 /** Each SKU has its own copy of the choices, and each URL its own body. */
@@ -155,7 +154,7 @@ export function renderBatch(skus: readonly string[], found: readonly (SkuParts |
   const add = (fingerprint: number) => void fingerprints.add(fingerprint);
   let end = append(json, 0, batchStart);
   for (const [index, parts] of found.entries()) {
-    const name = encode(JSON.stringify(skus[index]));
+    const name = encodeText(JSON.stringify(skus[index]));
     const nextBytes = skuStart.length + name.length + 2 + (parts === undefined ? noLists.length : maxBytesOf(parts));
     json = withRoom(json, end, nextBytes + bodyEnd.length);
     if (index > 0) json[end++] = comma;
@@ -185,19 +184,19 @@ function withRoom(bytes: Uint8Array<ArrayBuffer>, end: number, more: number): Ui
 
 /** A response is written here first, unless it is large. */
 const scratch = new Uint8Array(2 ** 16);
-const [quote, comma, openingBrace, brace, backslash] = encode('",{}\\') as unknown as [
+const [quote, comma, openingBrace, brace, backslash] = encodeText('",{}\\') as unknown as [
   number,
   number,
   number,
   number,
   number,
 ];
-const lineStart = encode('{"sku_id":');
-const statusStart = encode(',"style_sku_status":');
-const linesStart = encode('"pzlines":[');
-const stylesStart = encode('],"pzstyles":[');
-const groupsStart = encode('],"pzchoices":[');
-const bodyEnd = encode("]}");
+const lineStart = encodeText('{"sku_id":');
+const statusStart = encodeText(',"style_sku_status":');
+const linesStart = encodeText('"pzlines":[');
+const stylesStart = encodeText('],"pzstyles":[');
+const groupsStart = encodeText('],"pzchoices":[');
+const bodyEnd = encodeText("]}");
 /** A line's JSON besides SKU, style, and packed data: names, quotes, and a comma. */
 const lineBytes = '{"sku_id":"",'.length + statusStart.length + 16;
 const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
@@ -230,11 +229,11 @@ function writeLines(json: Uint8Array, at: number, { lines, styles }: SkuParts, s
     end = append(json, end, (styles[index] as PreparedStyle).line);
     const { plainSequence, plainStatus } = cursor;
     if (plainSequence >= 0 && plainSequence < 10) end = appendQuoted(json, end, plainSequence + 0x30);
-    else end = append(json, end, encode(JSON.stringify(cursor.sequence)));
+    else end = append(json, end, encodeText(JSON.stringify(cursor.sequence)));
     end = append(json, end, statusStart);
     const isPlain = plainStatus >= 0x20 && plainStatus !== quote && plainStatus !== backslash;
     if (isPlain) end = appendQuoted(json, end, plainStatus);
-    else end = append(json, end, encode(JSON.stringify(cursor.status)));
+    else end = append(json, end, encodeText(JSON.stringify(cursor.status)));
     json[end++] = brace;
   }
   return end;
