@@ -10,9 +10,24 @@ export class Slots {
   /** Waits for a free slot; disposing of it frees it again. @returns undefined if the signal aborts first */
   async take(signal: AbortSignal): Promise<Disposable | undefined> {
     if (signal.aborted) return undefined;
-    if (this.#free > 0) this.#free--;
-    else if (!(await this.#wait(signal))) return undefined;
-    return { [Symbol.dispose]: () => this.#release() };
+    return this.tryTake() ?? ((await this.#wait(signal)) ? this.#toSlot() : undefined);
+  }
+
+  /** Takes a slot if one is free. */
+  tryTake(): Disposable | undefined {
+    if (this.#free === 0) return undefined;
+    this.#free--;
+    return this.#toSlot();
+  }
+
+  #toSlot(): Disposable {
+    let isTaken = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isTaken) this.#release();
+        isTaken = false;
+      },
+    };
   }
 
   #wait(signal: AbortSignal): Promise<boolean> {

@@ -72,13 +72,19 @@ const toTimestamp = (text: string) =>
   );
 
 const isBoolean = (value: unknown) => typeof value === "boolean";
-const isStructure = (value: unknown) => typeof value === "object" && value !== null;
 const isInteger = (value: unknown) => typeof value === "bigint" || Number.isSafeInteger(value);
 
 /** A double keeps fifteen digits; others may have changed when the file was parsed. */
 const isDecimal = (value: unknown) =>
   isInteger(value) ||
   (typeof value === "number" && /^-?\d+\.\d+$/.test(`${value}`) && `${value}`.replace(/\D/g, "").length <= 15);
+
+/** An object or a list in which no number may have changed. */
+const isStructure = (value: unknown) =>
+  typeof value === "object" && value !== null && Object.values(value).every(isExact);
+
+const isExact = (value: unknown): boolean =>
+  value === null || typeof value === "string" || isBoolean(value) || isDecimal(value) || isStructure(value);
 
 /** The JSON values, besides text, that a metafield of a type may have. */
 const valuesOfTypes: readonly [type: RegExp, isValue: (value: unknown) => boolean][] = [

@@ -112,7 +112,7 @@ function createStartQueue(signal: AbortSignal): Enqueue {
  */
 async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingContext): Promise<void> {
   const { name, brand, plan } = job;
-  const { database, signal, log } = context;
+  const { database, signal, log, slots } = context;
   let since: string | undefined;
   while (!signal.aborted) {
     try {
@@ -130,7 +130,11 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingCo
       }
       const basis = { newest: newest?.id ?? 0, isFirst: true, wasRunning: newest?.finishedAt === null };
       const claim = { job: name, brand, attempt: next.attempt, basis };
-      if (await enqueue(() => claimAndRun(job, claim, context))) continue;
+      const start = async () => {
+        using slot = await slots.take(signal);
+        return slot !== undefined && (await claimAndRun(job, claim, context));
+      };
+      if (await enqueue(start)) continue;
       log.debug({ job: name, brand }, "another replica runs the job");
       await pause(runningPauseMs, signal);
     } catch (error) {
@@ -150,7 +154,9 @@ const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule 
  */
 async function followSchedule(job: ScheduledJob, context: SchedulingContext, onRun: () => void): Promise<void> {
   const { name, brand, plan } = job;
-  const { database, signal, log } = context;
+  const { database, signal, log, slots } = context;
+  /** A slot that the job waited for. */
+  let turn: Disposable | undefined;
   let begun: number | undefined;
   /** Since when nothing has kept the job from running here. */
   let idleSince: number | undefined;
@@ -159,6 +165,12 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
   let repeated: Run | undefined;
   let reportedAhead = 0;
   while (!signal.aborted) {
+    using held = turn;
+    turn = undefined;
+    const rest = (ms: number) => {
+      held?.[Symbol.dispose]();
+      return pause(ms, signal);
+    };
     try {
       const now = Date.parse(await readNow(database));
       // Not later than now, in case the clock was set back.
@@ -167,7 +179,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       scheduled ??= Date.parse(await recordSchedule(database, name, brand, describeSchedule(plan.schedule)));
       const jobPause = await findPause(database, name, brand);
       if (jobPause?.resumedAt === null) {
-        await pause(pausedPauseMs, signal);
+        await rest(pausedPauseMs);
         continue;
       }
       const earliest = jobPause === undefined ? scheduled : Math.max(scheduled, Date.parse(jobPause.resumedAt));
@@ -184,7 +196,7 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       }
       const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, begun, now, earliest, idleSince);
       if (due.at > now) {
-        await pause(Math.min(due.at - now, maxPauseMs), signal);
+        await rest(Math.min(due.at - now, maxPauseMs));
         continue;
       }
       if (context.upgrade.hasHappened()) return;
@@ -192,20 +204,30 @@ async function followSchedule(job: ScheduledJob, context: SchedulingContext, onR
       const basis = { newest: newest?.id ?? 0, isFirst: false, wasRunning: false };
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
       const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
-      // Times that pass during a manual run are missed too.
-      if (!isFree) idleSince = undefined;
-      if (isFree && (await claimAndRun(job, claim, context, describeMissed(plan, due)))) onRun();
-      else {
-        repeated = await findLastAttempt(database, name, brand, scheduledAt);
-        await pause(runningPauseMs, signal);
+      if (isFree) {
+        using slot = held ?? slots.tryTake();
+        if (slot === undefined) {
+          // Something else may be due when it is the job's turn.
+          turn = await slots.take(signal);
+          continue;
+        }
+        if (await claimAndRun(job, claim, context, describeMissed(plan, due))) {
+          onRun();
+          continue;
+        }
       }
+      // Times that pass during a manual run are missed too.
+      else idleSince = undefined;
+      repeated = await findLastAttempt(database, name, brand, scheduledAt);
+      await rest(runningPauseMs);
     } catch (error) {
       log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
       // Times that pass until the retry are missed.
       idleSince = undefined;
-      await pause(errorPauseMs, signal);
+      await rest(errorPauseMs);
     }
   }
+  turn?.[Symbol.dispose]();
 }
 
 /** Whether a run is scheduled later than the newest, whose time may be wrong. */
@@ -215,6 +237,7 @@ function isLater(run: Run | undefined, newest: Run | undefined, now: number): bo
 }
 
 /**
+ * Call it with a slot: a run that waits is not claimed yet, so that another replica can run the job.
  * @param missed the scheduled times before it without a run
  * @returns whether the claim was granted; the run has then finished
  */
@@ -224,10 +247,8 @@ async function claimAndRun(
   context: SchedulingContext,
   missed?: string,
 ): Promise<boolean> {
-  const { database, config, log, slots, signal } = context;
-  // Before the claim, so that another replica can run the job meanwhile.
-  using slot = await slots.take(signal);
-  if (slot === undefined || context.upgrade.hasHappened()) return false;
+  const { database, config, log } = context;
+  if (context.upgrade.hasHappened()) return false;
   const id = await claimRun(database, claim, config.leaseSeconds);
   if (id === undefined) return false;
   const { basis: _, ...shown } = claim;

@@ -85,7 +85,8 @@ export function checkWrites({ writer }: Connections, log: Log): WriteCheck {
   const check = async () => {
     try {
       // Another value each time: an embedded store does not write a page that stays the same.
-      await saveCursor(writer, "write-check", crypto.randomUUID());
+      // In a transaction, which gives up a connection that only reads, for the next check.
+      await writer.inTransaction((transaction) => saveCursor(transaction, "write-check", crypto.randomUUID()));
       if (problem !== undefined) log.info("the store accepts writes again");
       problem = undefined;
     } catch (error) {

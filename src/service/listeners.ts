@@ -1,3 +1,4 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Config } from "../config/index.ts";
 import type { Routes } from "../http/endpoint.ts";
 import { getMetrics } from "../http/metrics.ts";
@@ -63,9 +64,14 @@ const addressesOf = (config: Config) => ({
 
 /**
  * Finds out whether the listeners will open, before the first runs, which may take long.
- * @throws ServiceError `unavailable` when an address cannot be bound
+ * @throws ServiceError `unavailable` when an address cannot be bound, `invalid_setting` when they are the same
  */
 export async function probeListeners(config: Config): Promise<void> {
+  const { host, port, adminHost, adminPort } = config;
+  const isAny = (address: string) => address === "0.0.0.0" || address === "::";
+  if (port !== 0 && port === adminPort && (host === adminHost || isAny(host) || isAny(adminHost))) {
+    throw new ServiceError("invalid_setting", `PORT and ADMIN_PORT are both ${port}: the listeners need one each`);
+  }
   if (config.reusePort === "on") return;
   for (const address of Object.values(addressesOf(config))) await probeAddress(address);
 }

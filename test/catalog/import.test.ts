@@ -297,6 +297,8 @@ for (const engine of enginesOf("postgres")) {
             ["number_decimal", 0.1 + 0.2, "0.30000000000000004"],
             ["number_decimal", 1e-7, "1e-7"],
             ["json", null, "null"],
+            ["json", { a: [1e-7] }, "an object"],
+            ["list.number_decimal", [0.1 + 0.2], "a list"],
           ] as const
         ).map(([type, value, text]): [string, string, RegExp] => [
           `the value ${text} of a metafield of the type ${type}`,

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { SQL } from "bun";
 import { z } from "zod";
 import { createLog } from "../../src/base/log.ts";
 import { createFetch } from "../../src/base/outgoing.ts";
@@ -24,6 +25,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
+import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -51,6 +53,11 @@ interface Run {
   readonly scheduledAt: string | null;
 }
 
+const readFinished = (sql: SQL): Promise<Run[]> => sql<Run[]>`
+  SELECT brand, scheduled_at AS ${sql("scheduledAt")}, started_at AS ${sql("startedAt")},
+    finished_at AS ${sql("finishedAt")}, outcome
+  FROM run WHERE finished_at IS NOT NULL ORDER BY id`;
+
 test.each(enginesOf("sqlite"))(
   "on %s, no more runs than MAX_RUNS go on at the same time in a process, and each brand has its turn",
   async (engine) => {
@@ -60,10 +67,7 @@ test.each(enginesOf("sqlite"))(
     await using _ = await serve({ DATABASE_URL: url, PDS_CONFIG: config, MAX_RUNS: "2" });
     let runs: Run[] = [];
     await until("each brand ran twice on schedule", async () => {
-      runs = await sql<Run[]>`
-        SELECT brand, scheduled_at AS ${sql("scheduledAt")}, started_at AS ${sql("startedAt")},
-          finished_at AS ${sql("finishedAt")}, outcome
-        FROM run WHERE finished_at IS NOT NULL ORDER BY id`;
+      runs = await readFinished(sql);
       return brands.every((brand) => runs.filter((run) => run.brand === brand && run.scheduledAt !== null).length >= 2);
     });
     expect(runs.filter(({ outcome }) => outcome !== "succeeded")).toEqual([]);
@@ -74,6 +78,36 @@ test.each(enginesOf("sqlite"))(
   },
   60_000,
 );
+
+test("what is due is decided when it is the job's turn, not before it waited for a slot", async () => {
+  const silence = startSilence();
+  const [PDS_CONFIG = ""] = await writeFiles(folder, {
+    "waiting.toml": `
+      [[jobs.personalization-import]]
+      brand = "hangs"
+      source = "${silence.url.href}"
+      limit_seconds = 4
+      [[jobs.personalization-import]]
+      brand = "waits"
+      source = "${source}"
+      settle_seconds = 0
+      schedule = "* * * * * *"`,
+  });
+  const url = await createMigratedStore("sqlite");
+  await using sql = await connectTo(url);
+  await using _ = await serve({ DATABASE_URL: url, PDS_CONFIG, MAX_RUNS: "1" });
+  let hanging: Run | undefined;
+  let waiting: Run[] = [];
+  await until("the other brand ran on schedule after the one that hangs", async () => {
+    const runs = await readFinished(sql);
+    hanging = runs.find(({ brand }) => brand === "hangs");
+    const since = hanging?.startedAt;
+    waiting = runs.filter((run) => since !== undefined && run.startedAt > since && run.scheduledAt !== null);
+    return waiting.length > 0;
+  });
+  const latestMs = Date.parse(hanging?.finishedAt ?? "") - 1000;
+  expect(waiting.filter(({ scheduledAt }) => Date.parse(scheduledAt ?? "") < latestMs)).toEqual([]);
+}, 60_000);
 
 /** A claimed run whose process waits for the only slot. */
 async function superviseWaiting() {

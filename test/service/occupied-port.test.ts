@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { writeFeed } from "../support/feed.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 test.each(["PORT", "ADMIN_PORT"])(
@@ -23,3 +24,12 @@ test.each(["PORT", "ADMIN_PORT"])(
     expect(existsSync(path)).toBe(false);
   },
 );
+
+test.each(["on", "off"])("the same port for both listeners is refused with REUSE_PORT=%s", async (REUSE_PORT) => {
+  const path = join(await temporaryFolder(), "pds.sqlite");
+  const port = `${await findFreePort()}`;
+  const environment = { DATABASE_URL: `sqlite:${path}`, PORT: port, ADMIN_PORT: port, REUSE_PORT };
+  const { code, stderr } = await pds(["serve"], environment);
+  expect([code, stderr]).toEqual([2, `pds: PORT and ADMIN_PORT are both ${port}: the listeners need one each\n`]);
+  expect(existsSync(path)).toBe(false);
+});

@@ -15,7 +15,9 @@ async function setReadOnly(value: "on" | "off"): Promise<void> {
   const [{ name } = { name: "" }] = await sql<{ name: string }[]>`SELECT quote_ident(current_database()) AS name`;
   await sql`SET default_transaction_read_only = off`;
   await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
-  await sql`
+  // Connections keep the setting with which they began.
+  if (value === "on")
+    await sql`
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()`;
 }
