@@ -16,7 +16,7 @@ import { queryParameter } from "./urls.ts";
 export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
-  /** Why the store accepts no writes; undefined if it does. */
+  /** Why the store accepts no writes, or is damaged; undefined if all is well. */
   readonly writeProblem: () => string | undefined;
   readonly jobs: () => Promise<readonly JobHealth[]>;
   /** Absent when the platform does not notify this service. */

@@ -66,6 +66,11 @@ export class Database extends Queryable {
     return this.#connections.folder;
   }
 
+  /** The first error of a read that found the store damaged; undefined if none did. */
+  get damage(): unknown {
+    return this.#connections.damage?.();
+  }
+
   /** The same store for a run: others can end its transactions when they abandon the run. */
   forRun(run: number): Database {
     return new Database(this.engine, this.name, this.#connections, run);

@@ -106,12 +106,13 @@ export const isOtherSchema = (error: unknown) => (error as Error).cause instance
 /** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
 export const isDatabaseError = (error: unknown) => engines.some(({ classify }) => classify(error) !== undefined);
 
-/** @returns for a full disk, a lock, a read-only store, or a lost connection an error that says so; any other unchanged */
+/** @returns for a full disk, a lock, a damaged or read-only store, or a lost connection an error that says so; any other unchanged */
 export function explainStoreError(database: Database, error: unknown): unknown {
   const explained = explainDiskFull(database, error);
   const { engine, name } = database;
   const failure = engine.classify(explained);
   if (failure === "busy") return fail("another process has locked it; try again later");
+  if (failure === "damaged") return fail(`it is damaged: ${(error as Error).message}; restore a backup`);
   if (failure === "read-only") return fail(`it accepts no writes: ${(error as Error).message}`);
   if (failure === "lost") return fail(`the connection was lost: ${(error as Error).message}`);
   return explained;

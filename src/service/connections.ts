@@ -69,21 +69,23 @@ export function reconnectReads(connections: Connections, { databaseDirectUrl }: 
   for (const database of lost) database.reconnect();
 }
 
-/** Says whether the store accepts writes. */
+/** Says whether the store accepts writes, and is whole as far as it was read. */
 export interface WriteCheck extends Part {
-  /** Why it does not, as of the last check; undefined if it does. */
+  /** Why not, as of the last check; undefined if it does. */
   readonly problem: () => string | undefined;
 }
 
 const writeCheckMs = 5000;
 
 /** Checks whether the store accepts writes, until it is stopped: reads may go on without. */
-export function checkWrites({ writer }: Connections, log: Log): WriteCheck {
+export function checkWrites({ serving, writer }: Connections, log: Log): WriteCheck {
   const stopping = new AbortController();
   const { signal } = stopping;
   let problem: string | undefined;
   const check = async () => {
     try {
+      // Writes may reach only the parts that are whole.
+      if (serving.damage !== undefined) throw serving.damage;
       // Another value each time: an embedded store does not write a page that stays the same.
       // In a transaction, which gives up a connection that only reads, for the next check.
       await writer.inTransaction((transaction) => saveCursor(transaction, "write-check", crypto.randomUUID()));
@@ -94,7 +96,7 @@ export function checkWrites({ writer }: Connections, log: Log): WriteCheck {
       // A store that is busy with another write accepts writes. One that cannot be reached is reported as such.
       if (failure === "busy" || failure === "locked" || failure === "lost") return;
       const { message } = explainStoreError(writer, error) as Error;
-      if (problem === undefined) log.error({ reason: message }, "the store accepts no writes");
+      if (problem === undefined) log.error({ reason: message }, "the store accepts no writes, or is damaged");
       problem = message;
     }
   };

@@ -38,7 +38,7 @@ export async function measureService(store: StoreReader, context: ServiceContext
     ...measureLimiters(limiters),
     ...(push ? measureDeliveries(push.counter) : []),
     ...(purging ? measurePurges(purging.counter) : []),
-    gauge("store_read_only", "1 if the store accepts no writes of this process.", "", [
+    gauge("store_read_only", "1 if the store accepts no writes of this process, or is damaged.", "", [
       [Number(context.writes.problem() !== undefined)],
     ]),
     gauge("store_unreachable", "1 if this process cannot reach the store.", "", [[Number(isStoreUnreachable())]]),

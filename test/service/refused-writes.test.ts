@@ -1,4 +1,6 @@
+import { Database as File } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { statSync, truncateSync } from "node:fs";
 import { connectTo, createMigratedStore, pds, serve } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
@@ -36,8 +38,10 @@ test("a store that accepts no writes is named in probe, metrics, console, log, a
     expect([status, (await service.get("/readyz")).status]).toEqual(["degraded", 200]);
     expect(checks.writes).toContain("it accepts no writes: cannot execute INSERT in a read-only transaction");
     expect(await metric()).toBe("1");
-    expect(await (await fetch(service.adminUrl)).text()).toContain("The store accepts no writes, so no job runs");
-    expect(service.log()).toContain('"msg":"the store accepts no writes"');
+    expect(await (await fetch(service.adminUrl)).text()).toContain(
+      "The store accepts no writes or is damaged, so jobs fail",
+    );
+    expect(service.log()).toContain('"msg":"the store accepts no writes, or is damaged"');
     const check = await pds(["check"], environment);
     expect([check.code, check.stdout + check.stderr]).toEqual([
       1,
@@ -66,3 +70,26 @@ test.skipIf(Bun.which("prlimit") === null)(
   },
   60_000,
 );
+
+test("a file that was cut off is named when a request needs what is missing; the rest is served", async () => {
+  const url = await createMigratedStore("sqlite");
+  const file = url.slice("sqlite:".length);
+  {
+    using store = new File(file);
+    const insert = store.prepare("INSERT INTO product (id, document, tag, visible_from) VALUES (?, ?, ?, ?)");
+    for (let id = 1; id <= 200; id++)
+      insert.run(id, `{"id":${id},"handle":"${"x".repeat(9000)}"}`, `${id}`, "2026-01-01T00:00:00.000Z");
+    store.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  await using service = await serve({ DATABASE_URL: url });
+  truncateSync(file, statSync(file).size / 2);
+  const statuses = [
+    (await service.get("/api/v1/products/1")).status,
+    (await service.get("/api/v1/products/200")).status,
+  ];
+  expect(statuses).toEqual([200, 503]);
+  await until("the probe names it", async () => {
+    const { status, checks } = (await (await service.get("/readyz")).json()) as Readiness;
+    return status === "degraded" && checks.writes.includes("it is damaged: database disk image is malformed");
+  });
+}, 60_000);

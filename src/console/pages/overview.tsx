@@ -83,7 +83,9 @@ async function readOverview({
     generations,
     jobs: [...configured, ...others],
     problems: [
-      ...(refusal === undefined ? [] : [{ text: `The store accepts no writes, so no job runs: ${refusal}.` }]),
+      ...(refusal === undefined
+        ? []
+        : [{ text: `The store accepts no writes or is damaged, so jobs fail: ${refusal}.` }]),
       // Not twice: a job with a run in the future says so.
       ...(clock === undefined || configured.some(({ isAhead }) => isAhead) ? [] : [{ text: toSentence(clock) }]),
       ...(push === undefined ? [] : listPushProblems(push, now)),

@@ -44,6 +44,8 @@ export interface EngineConnections {
   readonly begin: <T>(work: (transaction: SQL) => Promise<T>, run: number | undefined) => Promise<T>;
   /** @param timeout seconds that queries in progress may take */
   readonly close: (timeout: number) => Promise<void>;
+  /** The first error of a read that found an embedded store damaged; undefined if none did. */
+  readonly damage?: () => unknown;
   /** Opens new connections to a server that no longer responds; what waits for it fails. */
   readonly replace?: () => void;
   /** The folder of an embedded store's file; undefined for a server. */
@@ -83,6 +85,8 @@ export type StoreFailure =
   | "missing"
   /** The connection failed, and not a statement. */
   | "lost"
+  /** A part of the store cannot be read: its file was cut off or overwritten. */
+  | "damaged"
   /** The store accepts no writes: it is a standby, or read-only. */
   | "read-only"
   /** A prepared statement is not that of the connection: a pooler exchanged the connection. */

@@ -16,6 +16,9 @@ const failures: Readonly<Record<string, StoreFailure>> = {
   "57P02": "lost",
   "57P03": "lost",
   "57P05": "lost",
+  // data_corrupted, index_corrupted
+  XX001: "damaged",
+  XX002: "damaged",
   // read_only_sql_transaction
   "25006": "read-only",
   // duplicate_prepared_statement, invalid_sql_statement_name

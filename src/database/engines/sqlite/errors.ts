@@ -18,5 +18,6 @@ export function classify(error: unknown): StoreFailure | undefined {
   // A quota or a file size limit appears as a failed write.
   if (/^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)$/.test(code)) return "full";
   if (code.startsWith("SQLITE_READONLY")) return "read-only";
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return "damaged";
   return error.message.includes("no such table") ? "missing" : "other";
 }

@@ -59,14 +59,14 @@ export async function openFile(path: string, purpose: Purpose): Promise<EngineCo
     await sql.close({ timeout: 0 });
     throw error;
   }
-  const { read, closeReader } = createReader(path);
+  const { closeReader, ...reader } = createReader(path);
   const close = async (timeout: number) => {
     closeReader();
     await sql.close({ timeout });
   };
   // With the only lock from the start. That of a process ends with it, so a run need not be known.
   const begin = async <T>(work: (transaction: SQL) => Promise<T>) => (await sql.begin("IMMEDIATE", work)) as T;
-  return { sql, begin, folder, read, close };
+  return { sql, begin, folder, ...reader, close };
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -143,8 +143,9 @@ const maxStatements = 100;
  * The driver compiles each statement again, which takes as long as running it. So reads have a
  * connection that keeps the last ones that were compiled.
  */
-function createReader(path: string): Pick<EngineConnections, "read"> & { readonly closeReader: () => void } {
+function createReader(path: string): Pick<EngineConnections, "read" | "damage"> & { readonly closeReader: () => void } {
   let file: File | undefined;
+  let damage: unknown;
   const checkFile = createFileCheck(path);
   const statements = new Map<string, Statement>();
   const prepare = (text: string): Statement => {
@@ -161,9 +162,15 @@ function createReader(path: string): Pick<EngineConnections, "read"> & { readonl
   return {
     read: <Row>(text: string, values: Value[]) => {
       checkFile();
-      const statement = statements.get(text) ?? prepare(text);
-      return statement.all(...values) as Row[];
+      try {
+        const statement = statements.get(text) ?? prepare(text);
+        return statement.all(...values) as Row[];
+      } catch (error) {
+        if (classify(error) === "damaged") damage ??= error;
+        throw error;
+      }
     },
+    damage: () => damage,
     closeReader: () => file?.close(),
   };
 }
