@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
 import type { Fetch } from "../base/outgoing.ts";
-import { backoff } from "../base/time.ts";
+import { backoff, pause } from "../base/time.ts";
 
 const maxAttempts = 4;
 /** Pause before the second attempt; it doubles with each further one. */
@@ -60,7 +59,8 @@ export class Requests {
         this.#signal.throwIfAborted();
         if (cause instanceof ServiceError) throw cause;
         if (count === maxAttempts) throw new ServiceError("unavailable", `${name}: ${reasonOf(cause)}`, { cause });
-        await sleep(backoff(count, firstPauseMs), undefined, { signal: this.#signal });
+        await pause(backoff(count, firstPauseMs), this.#signal);
+        this.#signal.throwIfAborted();
       }
     }
   }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../../../base/errors.ts";
 import { createFetch, type Fetch } from "../../../base/outgoing.ts";
 import { limitSize } from "../../../base/size.ts";
+import { backoff, pause } from "../../../base/time.ts";
 import { BulkReadError } from "../../platform.ts";
 import { DistinctLines } from "./distinct-lines.ts";
 import { splitLines } from "./lines.ts";
@@ -10,15 +10,18 @@ import { BulkPartitions } from "./partitions.ts";
 
 const closeBrace = "}".charCodeAt(0);
 
-/** The delays before each further download: long enough together for an outage of a minute. */
-export const downloadDelaysMs = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 20_000, 20_000] as const;
+/** With the pauses between them long enough for an outage of a minute. */
+const maxDownloads = 11;
+const firstPauseMs = 100;
+const maxPauseMs = 20_000;
 /** Downloads of a result that arrives, but is incomplete. */
 const maxIncomplete = 5;
 /** A download is aborted when no line arrives for this long. */
 const stallMs = 30_000;
 
 export interface DownloadOptions {
-  readonly delaysMs?: readonly number[];
+  /** Before the second download; it doubles with each further one. */
+  readonly pauseMs?: number;
   readonly fetch?: Fetch;
   /** Maximum size of each result; 0 for no limit. */
   readonly maxMegabytes?: number;
@@ -33,7 +36,7 @@ export async function downloadBulkResults(
   products: BulkFile,
   media: BulkFile,
   signal: AbortSignal,
-  { delaysMs = downloadDelaysMs, fetch = createFetch(), maxMegabytes = 0 }: DownloadOptions = {},
+  { pauseMs = firstPauseMs, fetch = createFetch(), maxMegabytes = 0 }: DownloadOptions = {},
 ): Promise<BulkPartitions> {
   const read = (result: BulkFile) => readLines(result, signal, fetch, maxMegabytes);
   for (let download = 1; ; download++) {
@@ -47,11 +50,11 @@ export async function downloadBulkResults(
       signal.throwIfAborted();
       // A full disk, a result that is too large, or an address that is refused: no other download helps.
       if (error instanceof ServiceError) throw error;
-      const delayMs = delaysMs[download - 1];
-      if (delayMs === undefined || (!(error instanceof StorageError) && download === maxIncomplete)) {
+      if (download === (error instanceof StorageError ? maxDownloads : maxIncomplete)) {
         throw new BulkReadError((error as Error).message, { cause: error });
       }
-      await sleep(delayMs, undefined, { signal });
+      await pause(backoff(download, pauseMs, maxPauseMs), signal);
+      signal.throwIfAborted();
     }
   }
 }
