@@ -242,7 +242,12 @@ export class ResponseCache {
     const nowMs = performance.now();
     const asOfMs = isInvalidated ? load.asOfMs : this.#asOfMs(load.namespace, load.asOfMs, nowMs);
     if (entry.body === undefined) return nowMs - asOfMs < verifiedForMs ? undefined : failMissing(nowMs - asOfMs);
-    return new PreparedResponse(entry.body, { cacheStatus: `pds; ${forward}`, asOfMs, isOutdated: isInvalidated });
+    return new PreparedResponse(entry.body, {
+      cacheStatus: `pds; ${forward}`,
+      asOfMs,
+      isOutdated: isInvalidated,
+      isRead: true,
+    });
   }
 
   async #wait(

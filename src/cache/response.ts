@@ -111,6 +111,8 @@ export interface PreparedResponseOptions {
    * content.
    */
   readonly asOfMs?: number | undefined;
+  /** Whether it was read from the store or the platform, and not from the cache. */
+  readonly isRead?: boolean;
 }
 
 /** Can be sent any number of times; each request only creates the `Response` object. */
@@ -119,13 +121,16 @@ export class PreparedResponse {
   readonly cacheStatus: string | undefined;
   readonly isOutdated: boolean;
   readonly asOfMs: number | undefined;
+  readonly isRead: boolean;
   readonly #extraHeaders: HeaderFields | undefined;
 
-  constructor(body: ResponseBody, { cacheStatus, headers, isOutdated = false, asOfMs }: PreparedResponseOptions = {}) {
+  constructor(body: ResponseBody, options: PreparedResponseOptions = {}) {
+    const { cacheStatus, headers, isOutdated = false, asOfMs, isRead = false } = options;
     this.body = body;
     this.cacheStatus = cacheStatus;
     this.isOutdated = isOutdated;
     this.asOfMs = asOfMs;
+    this.isRead = isRead;
     this.#extraHeaders = headers;
   }
 
@@ -136,6 +141,7 @@ export class PreparedResponse {
       cacheStatus: this.cacheStatus,
       headers: { ...this.#extraHeaders, ...headers },
       isOutdated: this.isOutdated || reference.isOutdated,
+      isRead: this.isRead || reference.isRead,
       asOfMs: this.asOfMs && Math.min(this.asOfMs, asOfMs),
     });
   }
@@ -160,15 +166,19 @@ export function matchesEntityTag(etag: string, ifNoneMatch: string): boolean {
 }
 
 /** Has its own headers instead of a shared template. */
-export interface ResponseParts extends Omit<ResponseBodyOptions, "template"> {
+export interface ResponseParts
+  extends Omit<ResponseBodyOptions, "template">,
+    Pick<PreparedResponseOptions, "asOfMs" | "isRead"> {
   readonly type: string;
   readonly headers?: HeaderFields;
-  readonly asOfMs?: number | undefined;
 }
 
-export function prepareResponse({ type, headers, asOfMs, ...parts }: ResponseParts): PreparedResponse {
+export function prepareResponse({ type, headers, asOfMs, isRead = false, ...parts }: ResponseParts): PreparedResponse {
   const fields = { ...(parts.tag !== undefined && varyByEncoding), ...headers };
-  return new PreparedResponse(new ResponseBody({ ...parts, template: new HeaderTemplate(type, fields) }), { asOfMs });
+  return new PreparedResponse(new ResponseBody({ ...parts, template: new HeaderTemplate(type, fields) }), {
+    asOfMs,
+    isRead,
+  });
 }
 
 /** The `Age` header; undefined for a response that counts as current. */

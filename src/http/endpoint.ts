@@ -27,7 +27,6 @@ import type { RequestCounter, RouteCounter } from "./request-counter.ts";
  */
 export type Handler = (
   request: BunRequest<string>,
-  requestId: string,
   nowMs: number,
   origin: RequestOrigin,
 ) => PreparedResponse | undefined | Promise<PreparedResponse | undefined>;
@@ -76,7 +75,8 @@ export interface CdnGuard {
 interface RequestState extends RequestOrigin {
   readonly request: BunRequest<string>;
   readonly method: string;
-  readonly requestId: string;
+  /** Its reference, once something refers to it. */
+  requestId: string | undefined;
   readonly startedMs: number;
   rateLimitHeaders: HeaderFields | undefined;
   cacheStatus: string | undefined;
@@ -113,13 +113,12 @@ export class Endpoint {
   handle(request: BunRequest<string>, server: Server<undefined>): Response | Promise<Response> {
     const { method } = request;
     const { cdnGuard } = this.#context;
-    const requestId = createRequestId();
     const startedMs = performance.now();
     const state: RequestState = {
       request,
       server,
       method,
-      requestId,
+      requestId: undefined,
       startedMs,
       rateLimitHeaders: undefined,
       cacheStatus: undefined,
@@ -134,9 +133,9 @@ export class Endpoint {
         applyRateLimit(this.#rateLimiter, this.#context.networks.of(state), state);
       requireValidHost(request);
       const handler = this.#handlerOf(method);
-      if (handler !== undefined) response = handler(request, requestId, state.startedMs, state);
+      if (handler !== undefined) response = handler(request, startedMs, state);
       else if (method === "OPTIONS" && this.#route.get !== undefined) {
-        return this.#finish(preflight(requestId, this.#allowedMethods), 204, state);
+        return this.#finish(preflight(this.#allowedMethods), 204, state);
       } else {
         throw new ServiceError("method_not_allowed", `${method} is not allowed here. Use ${this.#allowedMethods}.`);
       }
@@ -155,7 +154,9 @@ export class Endpoint {
     return method === "POST" ? this.#route.post : undefined;
   }
 
-  #fail(error: unknown, { request, requestId, verifiedAtMs }: RequestState): PreparedResponse {
+  #fail(error: unknown, state: RequestState): PreparedResponse {
+    const { request, verifiedAtMs } = state;
+    const requestId = referenceOf(state);
     const { failureLog, notFoundCaching, isPrivate, cdnGuard } = this.#context;
     const failure = toFailure(error);
     failureLog.write(failure, error, request, requestId);
@@ -177,6 +178,7 @@ export class Endpoint {
     state.cacheStatus = prepared.cacheStatus;
     state.isOutdated = prepared.isOutdated;
     state.asOfMs = prepared.asOfMs;
+    if (prepared.isRead) referenceOf(state);
     if (etag !== undefined && failsIfMatch(headers.get("if-match")))
       return this.#respond(this.#fail(preconditionFailed(), state), state);
     const ifNoneMatch = etag === undefined ? null : headers.get("if-none-match");
@@ -224,10 +226,13 @@ export class Endpoint {
 }
 
 /**
- * Never the client's own, because a shared cache may keep the response. 74 random bits are unique
- * in any log, and short enough to quote.
+ * The reference of a request. Never the client's own, because a shared cache may keep the response.
+ * 74 random bits are unique in any log, and short enough to quote.
  */
-const createRequestId = () => crypto.randomUUID().slice(0, 23);
+function referenceOf(state: RequestState): string {
+  state.requestId ??= crypto.randomUUID().slice(0, 23);
+  return state.requestId;
+}
 
 const notFound = () => new ServiceError("not_found", "Not Found");
 
@@ -255,19 +260,18 @@ function toResponse(
   headers: Headers,
   { requestId, method }: RequestState,
 ): Response {
-  // The response copies the shared `headers`, and the next response overwrites this value.
-  headers.set("X-Request-Id", requestId);
   const response = new Response(body, { status, headers });
+  // In the copy: other responses share `headers`.
+  if (requestId !== undefined) response.headers.set("X-Request-Id", requestId);
   // The server sets `Date` on all responses except those to `HEAD`.
   if (method === "HEAD") response.headers.set("Date", new Date().toUTCString());
   return response;
 }
 
-function preflight(requestId: string, allowedMethods: string): Response {
+function preflight(allowedMethods: string): Response {
   return new Response(null, {
     status: 204,
     headers: {
-      "X-Request-Id": requestId,
       Allow: allowedMethods,
       "Access-Control-Allow-Origin": "*",
       "Access-Control-Allow-Methods": allowedMethods,

@@ -43,7 +43,13 @@ export function getReadiness(required: Checks, advisory: Checks, readHealth: () 
     }
     const status = !isReady ? "not ready" : isDegraded ? "degraded" : "ready";
     const body = JSON.stringify({ status, checks });
-    return prepareResponse({ status: isReady ? 200 : 503, type: "application/json", body, headers: noStore });
+    return prepareResponse({
+      status: isReady ? 200 : 503,
+      type: "application/json",
+      body,
+      headers: noStore,
+      isRead: true,
+    });
   };
 }
 

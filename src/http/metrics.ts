@@ -27,7 +27,7 @@ export function getMetrics(measure: () => Promise<readonly Metric[]>, requests: 
     }
     registry.registerMetric(durationHistogram(requests) as unknown as Parameters<Registry["registerMetric"]>[0]);
     const body = await registry.metrics();
-    return prepareResponse({ type: registry.contentType, body, headers: noStore });
+    return prepareResponse({ type: registry.contentType, body, headers: noStore, isRead: true });
   };
 }
 

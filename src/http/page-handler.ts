@@ -16,6 +16,6 @@ export function pageHandler(
   return async (request) => {
     const url = new URL(`http://${toHost(request)}${targetOf(request)}`);
     const page = await limitTime(render({ url, parameter: (name) => parameter(request, name), viewer }));
-    return page && prepareResponse(page);
+    return page && prepareResponse({ ...page, isRead: true });
   };
 }

@@ -24,8 +24,8 @@ export function getReferred(
 ): Handler {
   const { name, noun = name, parseKey } = operation;
   const cdn: Cdn | undefined = cdns[settings.cdn];
-  const get = (attempt: number, ...[request, requestId, nowMs, origin]: Parameters<Handler>): ReturnType<Handler> =>
-    chain(getOwn(request, requestId, nowMs, origin), (reference) => {
+  const get = (attempt: number, ...[request, nowMs, origin]: Parameters<Handler>): ReturnType<Handler> =>
+    chain(getOwn(request, nowMs, origin), (reference) => {
       if (reference === undefined) return undefined;
       const { key } = reference.body as ReferenceBody;
       return chain(cache.get(namespace, key, nowMs, origin), (response) => {
@@ -34,7 +34,7 @@ export function getReferred(
           if (attempt === maxAttempts) return undefined;
           cache.invalidate(name, parseKey(request));
           cache.invalidate(namespace.name, key);
-          return get(attempt + 1, request, requestId, nowMs, origin);
+          return get(attempt + 1, request, nowMs, origin);
         }
         if (response === undefined || (cdn === undefined && !reference.isOutdated)) return response;
         // Includes this operation's key, because it may refer to another response later.

@@ -20,7 +20,7 @@ import { getReferred, ReferenceBody, tagHeaders } from "./referred.ts";
 export function operationRoutes(operation: Operation, cache: ResponseCache, context: OperationContext): Routes {
   const namespace = toNamespace(operation, context);
   const { parseKey, responsesOf } = operation;
-  const getOwn: Handler = (request, _, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
+  const getOwn: Handler = (request, nowMs, origin) => cache.get(namespace, parseKey(request), nowMs, origin);
   const get =
     responsesOf === undefined
       ? getOwn

@@ -61,8 +61,8 @@ export function createAccess({ tokens, sessions, boundTo, hosts, networkOf, ever
   };
 
   const protect = (handler: ViewerHandler) =>
-    checkHost((request, requestId, nowMs, origin) => {
-      const handleFor = (viewer: Viewer) => handler(viewer, request, requestId, nowMs, origin);
+    checkHost((request, nowMs, origin) => {
+      const handleFor = (viewer: Viewer) => handler(viewer, request, nowMs, origin);
       if (!tokens.isNeeded) return handleFor(everybody);
       // Also from a locked network: others of it must not lock out those who are signed in.
       const session = sessions.find(request);

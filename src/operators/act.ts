@@ -25,7 +25,7 @@ export interface OperatorActions {
 
 /** `POST /actions/:action`: does it, if the viewer may. Every check is here, and none is the page's. */
 export function postAction(actions: OperatorActions, addressOf: (origin: RequestOrigin) => string): ViewerHandler {
-  return async (viewer, request, _requestId, _nowMs, origin) => {
+  return async (viewer, request, _nowMs, origin) => {
     const { operator } = viewer;
     if (operator === undefined) {
       throw new ServiceError(

@@ -1,5 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import { type PreparedResponse, prepareResponse } from "../cache/response.ts";
+import type { RequestOrigin } from "../http/client-network.ts";
 import { type Handler, noStore } from "../http/endpoint.ts";
 import type { Page } from "../http/page.ts";
 import { targetOf } from "../http/request.ts";
@@ -12,11 +13,11 @@ import type { OperatorToken } from "./tokens.ts";
 export interface SignInContext {
   readonly tokens: TokenCheck;
   readonly sessions: Sessions;
-  readonly networkOf: (origin: Parameters<Handler>[3]) => string;
+  readonly networkOf: (origin: RequestOrigin) => string;
   /** @param next path to continue with @param problem why the last attempt failed */
   readonly page: (next: string, problem?: SignInProblem) => Page;
   /** Notes in the audit that an operator signed in or out. */
-  readonly note: (operator: string, action: "sign-in" | "sign-out", request: Parameters<Handler>[3]) => Promise<void>;
+  readonly note: (operator: string, action: "sign-in" | "sign-out", request: RequestOrigin) => Promise<void>;
 }
 
 export interface SignInProblem {
@@ -34,7 +35,7 @@ export function getSignIn({ tokens, page }: SignInContext): Handler {
 
 /** `POST /sign-in`: begins a session with a token. */
 export function postSignIn({ tokens, sessions, networkOf, page, note }: SignInContext): Handler {
-  return async (request, _requestId, _nowMs, origin) => {
+  return async (request, _nowMs, origin) => {
     requireSameOrigin(request);
     const form = await readForm(request);
     const next = toLocalPath(form.get("next"));
@@ -58,7 +59,7 @@ export function postSignIn({ tokens, sessions, networkOf, page, note }: SignInCo
 
 /** `POST /sign-out`: ends a session. */
 export function postSignOut({ sessions, note }: SignInContext): ViewerHandler {
-  return async (viewer, request, _requestId, _nowMs, origin) => {
+  return async (viewer, request, _nowMs, origin) => {
     if (viewer.operator === undefined || viewer.formToken === undefined) {
       throw new ServiceError("conflict", "There is no session to end.");
     }

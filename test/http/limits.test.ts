@@ -450,9 +450,10 @@ describe("a connection", () => {
     const { said } = await talk([requests.join("")]);
     expect(statusLines(said)).toEqual([200, 404, 200, 404]);
     const references = [...said.matchAll(/^x-request-id: (\S+)/gim)].map(([, reference]) => reference);
-    expect(new Set(references).size).toBe(4);
+    // Nothing refers to the first.
+    expect(new Set(references).size).toBe(3);
     const quoted = [...said.matchAll(/([\da-f-]{23})"}/g)].map(([, reference]) => reference);
-    expect(quoted).toEqual([references[1], references[3]]);
+    expect(quoted).toEqual([references[0], references[2]]);
   });
 
   test("of HTTP/1.0 is closed after the response", async () => {

@@ -188,7 +188,7 @@ describe("access", () => {
       // Where a request comes from is of the network, and `networkOf` decides it here.
       const origin = { request, server: { requestIP: () => (from === undefined ? null : { address: from }) } };
       try {
-        expect(handler(request as BunRequest, "", 0, origin)).toBe(ok);
+        expect(handler(request as BunRequest, 0, origin)).toBe(ok);
         return undefined;
       } catch (error) {
         return error as ServiceError;
