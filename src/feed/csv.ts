@@ -90,16 +90,16 @@ export class CsvReader {
         end = text.length;
       }
       if (nextQuote >= 0 && nextQuote < start) nextQuote = text.indexOf('"', start);
-      if (nextQuote < 0 || nextQuote > end) {
-        const stop = lineEnd === "\n" ? startOfReturns(text, start, end) : end;
+      const stop = lineEnd === "\n" ? startOfReturns(text, start, end) : end;
+      if (nextStray >= 0 && nextStray < start) nextStray = text.indexOf(stray, start);
+      const hasStray = nextStray >= 0 && nextStray < stop;
+      const isQuoted = nextQuote >= 0 && nextQuote < stop;
+      const fields = isQuoted && !hasStray ? splitQuoted(text, start, stop, delimiter) : undefined;
+      if (fields !== undefined || !isQuoted) {
         if (stop > start) {
-          if (nextStray >= 0 && nextStray < start) nextStray = text.indexOf(stray, start);
-          const record = text.slice(start, stop);
-          records.push(
-            nextStray >= 0 && nextStray < stop
-              ? { line: this.#line, problem: strayProblems[lineEnd], text: record }
-              : { line: this.#line, fields: record.split(delimiter) },
-          );
+          const line = this.#line;
+          if (hasStray) records.push({ line, problem: strayProblems[lineEnd], text: text.slice(start, stop) });
+          else records.push({ line, fields: fields ?? text.slice(start, stop).split(delimiter) });
           this.#blankLines = 0;
         } else this.#countBlankLines(1);
         this.#line++;
@@ -187,6 +187,28 @@ export class CsvReader {
       this.#line += record.split(lineEnd).length;
       return (lineEnd === "\n" ? endOfReturns(text, position) : position) + 1;
     }
+  }
+}
+
+/**
+ * The fast path for a well-formed record on one line.
+ * @returns undefined for any other record
+ */
+function splitQuoted(text: string, start: number, stop: number, delimiter: Delimiter): string[] | undefined {
+  const fields: string[] = [];
+  for (let position = start; ; position++) {
+    const isQuoted = text.charCodeAt(position) === quote && position < stop;
+    const close = isQuoted ? closingQuote(text, position + 1) : -1;
+    if (isQuoted && (close < 0 || close >= stop)) return undefined;
+    const found = isQuoted ? close + 1 : text.indexOf(delimiter, position);
+    const end = found < 0 || found > stop ? stop : found;
+    const value = isQuoted ? text.slice(position + 1, close) : text.slice(position, end);
+    const hasQuote = value.includes('"');
+    if (hasQuote && !isQuoted) return undefined;
+    fields.push(hasQuote ? value.replaceAll('""', '"') : value);
+    if (end === stop) return fields;
+    if (text[end] !== delimiter) return undefined;
+    position = end;
   }
 }
 
