@@ -3,6 +3,7 @@ import type { Product } from "../contract/product.ts";
 import type { Queryable } from "../database/database.ts";
 import { lagMs } from "../platforms/platform.ts";
 import { toWords } from "./search.ts";
+import { visibleFromOf } from "./visibility.ts";
 
 export interface FoundProduct {
   /** The finished JSON of the contract's `product`, in UTF-8. */
@@ -299,13 +300,4 @@ export function toRows(products: readonly StoredProduct[]) {
     words,
     visible_from: visibleFrom,
   }));
-}
-
-/**
- * When a product becomes visible to shoppers: at its publication if it is active or unlisted.
- * @returns ISO 8601 in UTC with milliseconds; null for never
- */
-function visibleFromOf({ status, published_at }: Pick<Product, "status" | "published_at">): string | null {
-  const isPublic = status === "active" || status === "unlisted";
-  return isPublic && published_at !== null ? new Date(published_at).toISOString() : null;
 }

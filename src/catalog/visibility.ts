@@ -1,3 +1,6 @@
+import { utcTime } from "../base/format.ts";
+import type { Product } from "../contract/product.ts";
+
 /** Serve only public products, or all. */
 export const visibilities = ["active", "all"] as const;
 export type Visibility = (typeof visibilities)[number];
@@ -13,4 +16,25 @@ export function hiddenNotes(visible: Visibility, hidden: number, total: number):
   return [
     `warning: ${note}; if your storefront publishes products outside the online store, set PUBLICATION, or VISIBLE=all`,
   ];
+}
+
+type Publication = Pick<Product, "status" | "published_at">;
+
+const isPublic = ({ status }: Publication) => status === "active" || status === "unlisted";
+
+/**
+ * When a product becomes visible to shoppers: at its publication if it is active or unlisted.
+ * @returns ISO 8601 in UTC with milliseconds; null for never
+ */
+export const visibleFromOf = (product: Publication): string | null =>
+  isPublic(product) && product.published_at !== null ? new Date(product.published_at).toISOString() : null;
+
+/** Why shoppers may not see a product, as a clause; undefined if they may. */
+export function findHidingReason(product: Publication, now: number): string | undefined {
+  const { status, published_at } = product;
+  if (status === "draft") return "it is a draft";
+  if (!isPublic(product)) return `it is ${status}`;
+  if (published_at === null) return "it is not published";
+  const from = new Date(published_at);
+  return from.getTime() > now ? `it is not published until ${utcTime(from.toISOString())}` : undefined;
 }

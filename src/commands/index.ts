@@ -29,6 +29,7 @@ export const groups: Readonly<Record<string, string>> = {
   rollback: "Restore the personalization or the presentation from before an import.",
   platform: "Manage what the platform delivers to this service, and from which shop.",
   token: "Create tokens for operators.",
+  explain: "Explain what shoppers see.",
   service: "Install this program as a service of the system.",
 };
 
@@ -161,6 +162,15 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "Remove a brand's personalization from the store, with all generations and presentations.",
     options: { json },
     run: async ([brand = ""], values) => (await import("./brands.ts")).removeBrand(brand, values),
+  },
+  "explain sku": {
+    arguments: ["<sku>"],
+    summary: "Say whether shoppers can personalize a SKU, and why not; fail if they cannot.",
+    options: {
+      brand: { type: "string", sentence: "Brand to ask about; defaults to the one that shoppers see." },
+      json,
+    },
+    run: async ([sku = ""], values) => (await import("./explain.ts")).printSku(sku, values),
   },
   backup: {
     arguments: ["<file>"],

@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { PushState } from "../catalog/push/state.ts";
+import type { Visibility } from "../catalog/visibility.ts";
 import type { PurgeStatus } from "../cdn/position.ts";
 import type { Personalization } from "../contract/personalization.ts";
 import type { Database } from "../database/database.ts";
@@ -16,6 +17,8 @@ import { queryParameter } from "./urls.ts";
 export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
+  /** Which products the public API serves. */
+  readonly visible: Visibility;
   /** Why the store accepts no writes, or is damaged; undefined if all is well. */
   readonly writeProblem: () => string | undefined;
   readonly jobs: () => Promise<readonly JobHealth[]>;
@@ -93,17 +96,15 @@ export function publicRoot({ publicUrl }: ConsoleContext, { url }: PageRequest):
   return root.href.replace(/\/+$/, "");
 }
 
-/**
- * The requested brand; by default the configured one, or the first with data if the configured
- * brand has none.
- */
-export function selectBrand(
-  { brand: configured }: ConsoleContext,
+/** The requested brand, or else the default one. */
+export const selectBrand = (
+  { brand }: ConsoleContext,
   request: PageRequest,
   generations: readonly { readonly brand: string }[],
-): string {
-  const requested = queryParameter(request, "brand");
-  if (requested !== undefined) return requested;
+): string => queryParameter(request, "brand") ?? defaultBrand(brand, generations);
+
+/** The configured brand, or the first with data if the configured brand has none. */
+export function defaultBrand(configured: string, generations: readonly { readonly brand: string }[]): string {
   const hasData = generations.some(({ brand }) => brand === configured);
   return hasData ? configured : (generations[0]?.brand ?? configured);
 }

@@ -46,7 +46,7 @@ async function findMarked(
 }
 
 /** An import may remove a generation meanwhile. */
-const unlessRemoved =
+export const unlessRemoved =
   ({ engine }: Database) =>
   (error: unknown): undefined => {
     if (engine.classify(error) !== "missing") throw error;

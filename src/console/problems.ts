@@ -85,4 +85,5 @@ function timesInWords(count: number): string {
   return `${count >= countedTimes ? "at least " : ""}${pluralize(Math.min(count, countedTimes), "time")}`;
 }
 
-const shorten = (reason: string) => truncate(reason.replace(/\s+/g, " ").replace(/\.$/, ""), 200);
+/** A reason within a sentence. */
+export const shorten = (reason: string) => truncate(reason.replace(/\s+/g, " ").replace(/\.$/, ""), 200);

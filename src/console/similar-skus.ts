@@ -1,15 +1,18 @@
 import { parseJson } from "../base/json.ts";
 import { foldWords, searchProducts } from "../catalog/search.ts";
+import { findHidingReason } from "../catalog/visibility.ts";
 import type { Product } from "../contract/product.ts";
 import type { Database } from "../database/database.ts";
 import type { Generation } from "../personalization/generation.ts";
-import { listKnownSkus } from "../personalization/store.ts";
+import { listKnownSkus, listSkusWithPrefix } from "../personalization/store.ts";
 
 /** A product with a variant that has a SKU. */
 export interface ProductOfSku {
   readonly id: string;
   readonly title: string;
   readonly variants: readonly string[];
+  /** Why shoppers may not see it; undefined if they may. */
+  readonly hiddenBecause: string | undefined;
 }
 
 const productLimit = 10;
@@ -22,18 +25,32 @@ async function findProducts(database: Database, sku: string): Promise<Product[]>
 }
 
 /** The products with a variant of exactly this SKU. */
-export async function listProductsOfSku(database: Database, sku: string): Promise<ProductOfSku[]> {
-  return (await findProducts(database, sku)).flatMap(({ id, title, variants }) => {
-    const matching = variants.filter((variant) => variant.sku === sku);
-    return matching.length === 0 ? [] : [{ id: `${id}`, title, variants: matching.map((variant) => variant.title) }];
+export async function listProductsOfSku(database: Database, sku: string, now: number): Promise<ProductOfSku[]> {
+  return (await findProducts(database, sku)).flatMap((product) => {
+    const variants = product.variants.filter((variant) => variant.sku === sku).map(({ title }) => title);
+    if (variants.length === 0) return [];
+    return [{ id: `${product.id}`, title: product.title, variants, hiddenBecause: findHidingReason(product, now) }];
   });
 }
 
 const fold = (sku: string) => foldWords(sku).join("");
 
+/** Spreadsheets remove leading zeros; systems pad numbers up to this length. */
+const paddedLength = 18;
+
+/** The same code without leading zeros, and with any number of them. */
+function listPaddings(sku: string): string[] {
+  const bare = sku.replace(/^0+(?=.)/, "");
+  if (!/^\d/.test(sku)) return [];
+  return Array.from({ length: Math.max(paddedLength - bare.length, 0) + 1 }, (_, zeros) => "0".repeat(zeros) + bare);
+}
+
+/** A shorter text begins too many SKUs. */
+const minPrefixLength = 3;
+
 /**
- * SKUs with personalization that differ from an unknown one in case, spaces, or punctuation: common
- * ways to write it, and the SKUs of products.
+ * SKUs with personalization that differ from an unknown one in case, spaces, punctuation, or leading
+ * zeros: common ways to write it, and the SKUs of products. Also those that begin with it.
  */
 export async function listSimilarSkus(
   database: Database,
@@ -45,9 +62,18 @@ export async function listSimilarSkus(
   const ofProducts = (await findProducts(database, sku)).flatMap(({ variants }) =>
     variants.map((variant) => variant.sku),
   );
-  const candidates = [...spellings, ...ofProducts.filter((other) => fold(other) === fold(sku))];
+  const candidates = [
+    ...spellings,
+    ...listPaddings(joined),
+    ...ofProducts.filter((other) => fold(other) === fold(sku)),
+  ];
   const wanted = [...new Set(candidates)].filter((other) => other !== sku && other !== "");
-  if (wanted.length === 0) return [];
-  const known = await Promise.all(generations.map(({ id }) => listKnownSkus(database, id, wanted)));
-  return [...new Set(known.flat())].slice(0, suggestionLimit);
+  const found = await Promise.all(
+    generations.map(async ({ id }) => ({
+      spelled: wanted.length === 0 ? [] : await listKnownSkus(database, id, wanted),
+      longer: joined.length < minPrefixLength ? [] : await listSkusWithPrefix(database, id, joined, suggestionLimit),
+    })),
+  );
+  const similar = [...found.flatMap(({ spelled }) => spelled), ...found.flatMap(({ longer }) => longer)];
+  return [...new Set(similar)].slice(0, suggestionLimit);
 }

@@ -1,19 +1,12 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import { readNow } from "../database/database.ts";
 import type { Generation } from "../personalization/generation.ts";
-import { listKnownSkus } from "../personalization/store.ts";
-import {
-  MarkForm,
-  Offer,
-  OtherBrands,
-  ProductsOfSku,
-  SkuPersonalization,
-  UnknownSku,
-} from "./components/sku-personalization.tsx";
+import { SkuAnswer } from "./components/sku-answer.tsx";
+import { MarkForm, Offer, ProductsOfSku, SkuPersonalization } from "./components/sku-personalization.tsx";
 import type { ConsoleContext } from "./context.ts";
+import { explainSku } from "./explain-sku.ts";
 import { findOffer } from "./order-mark.ts";
-import { listProductsOfSku, listSimilarSkus } from "./similar-skus.ts";
+import { readSkuFacts } from "./sku-facts.ts";
 
 interface SkuLookup {
   readonly sku: string;
@@ -32,7 +25,7 @@ export interface SkuResult {
 }
 
 /**
- * A SKU's personalization, its products, and what an order of it was offered.
+ * What shoppers see of a SKU and why, its products, and what an order of it was offered.
  * @param generations of all brands
  * @param endpoint base URL of the public API
  */
@@ -42,52 +35,34 @@ export async function lookUpSku(
   generations: readonly Generation[],
   endpoint: string,
 ): Promise<SkuResult> {
-  const { database } = context;
-  const current = generations.filter(({ isCurrent }) => isCurrent);
-  const known = await Promise.all(current.map(({ id }) => listKnownSkus(database, id, [sku])));
-  const offering = inServedOrder(
-    context.brand,
-    current.filter((_, index) => known[index]?.length === 1),
-  );
-  const shown = brand === undefined ? offering[0] : offering.find((generation) => generation.brand === brand);
-  const products = await listProductsOfSku(database, sku);
+  const facts = await readSkuFacts(context, sku, brand, generations);
+  const { offer, now } = facts;
+  const served = facts.offering[0]?.brand;
   return {
-    brand: shown?.brand ?? brand,
-    hasWidget: shown !== undefined && shown === offering[0],
+    brand: offer?.generation.brand ?? brand,
+    hasWidget: offer !== undefined && offer.generation.brand === served,
     body: (
       <>
         {mark === undefined ? (
           ""
         ) : (
-          <Offer
-            sku={sku}
-            mark={mark}
-            offer={await findOffer(context, sku, mark, generations)}
-            now={Date.parse(await readNow(database))}
-          />
+          <Offer sku={sku} mark={mark} offer={await findOffer(context, sku, mark, generations)} now={now} />
         )}
-        <ProductsOfSku products={products} />
-        {shown !== undefined ? (
+        <SkuAnswer explanation={explainSku(facts)} sku={sku} endpoint={endpoint} />
+        <ProductsOfSku products={facts.products} />
+        {offer === undefined ? (
+          ""
+        ) : (
           <SkuPersonalization
             sku={sku}
-            brand={shown.brand}
-            personalization={(await context.findPersonalization(shown.id, sku)).personalization}
-            served={offering[0]?.brand ?? shown.brand}
+            brand={offer.generation.brand}
+            personalization={offer.personalization}
+            served={served ?? offer.generation.brand}
             endpoint={endpoint}
           />
-        ) : brand !== undefined && offering.length > 0 ? (
-          <OtherBrands sku={sku} brand={brand} brands={offering.map((generation) => generation.brand)} />
-        ) : (
-          <UnknownSku sku={sku} similar={await listSimilarSkus(database, sku, current)} endpoint={endpoint} />
         )}
         <MarkForm sku={sku} mark={mark} />
       </>
     ),
   };
 }
-
-/** As the public API does: the service's own brand comes first, then the others by name. */
-const inServedOrder = (own: string, generations: readonly Generation[]) => [
-  ...generations.filter(({ brand }) => brand === own),
-  ...generations.filter(({ brand }) => brand !== own),
-];

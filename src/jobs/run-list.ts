@@ -207,3 +207,18 @@ export async function listCounts(
   );
   return rows.reverse();
 }
+
+/** Of a job that counts a run every minute, these began within a day. */
+const searchedLoads = 1000;
+
+/** Finds the successful run that was storing something at an instant, among the newest that stored something. */
+export async function findLoadAt({ read }: Queryable, { job, brand }: RunKind, at: string): Promise<Run | undefined> {
+  const [run] = await read<Run>(
+    `SELECT * FROM (
+      SELECT ${runColumns} FROM run WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' AND counts > 0
+      ORDER BY id DESC LIMIT ${searchedLoads}
+    ) AS load WHERE "startedAt" <= $3 AND "finishedAt" >= $3 ORDER BY id DESC LIMIT 1`,
+    [job, brand, at],
+  );
+  return run;
+}

@@ -39,6 +39,21 @@ export async function listKnownSkus(
   return rows.map(({ sku }) => sku);
 }
 
+/** The first SKUs of a generation that begin with a text, in order. */
+export async function listSkusWithPrefix(
+  { read }: Queryable,
+  generation: number,
+  prefix: string,
+  limit: number,
+): Promise<string[]> {
+  // The index has them next to each other, so the condition needs no pattern.
+  const rows = await read<{ sku: string }>(
+    `SELECT sku FROM ${tablesOf(generation).skus} WHERE sku >= $1 ORDER BY sku LIMIT ${limit}`,
+    [prefix],
+  );
+  return rows.map(({ sku }) => sku).filter((sku) => sku.startsWith(prefix));
+}
+
 type Packed<Fragment, Column extends string> = Omit<Fragment, Column> & Readonly<Record<Column, Uint8Array>>;
 
 export async function listStyleFragments(

@@ -16,12 +16,13 @@ import { findWidgetPath } from "./sample.ts";
 
 export function createConsole(context: ServiceContext, publicUrl: string, actions: Actions): ConsolePages {
   const { config, connections, push, purging } = context;
-  const { brand, shopDomain } = config;
+  const { brand, visible, shopDomain } = config;
   const database = connections.background;
   const comparisons = new GenerationComparer(database);
   const pages = consolePages({
     database,
     brand,
+    visible,
     writeProblem: context.writes.problem,
     jobs: () => listJobHealth(database, context.jobs),
     push: push && (() => readPushState(database, push.topics)),

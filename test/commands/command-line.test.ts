@@ -56,6 +56,7 @@ const commands = [
   "logs",
   "brands",
   "brands remove",
+  "explain sku",
   "backup",
   "check",
   "health",
@@ -98,7 +99,7 @@ const wordsAfter = (group: string) => {
   return [...new Set(rest.map((name) => name.split(" ")[0]))];
 };
 
-const groups = ["import", "presentation", "rollback", "platform", "token", "service"];
+const groups = ["import", "presentation", "rollback", "explain", "platform", "token", "service"];
 
 describe("help", () => {
   test.each([["--help"], ["-h"], ["help"]])("pds %s lists the commands and the groups of commands", async (word) => {

@@ -12,6 +12,7 @@ const commands = [
   ["logs", "1"],
   ["brands"],
   ["brands", "remove", "x"],
+  ["explain", "sku", "x"],
   ["rollback", "personalization"],
 ];
 

@@ -335,6 +335,7 @@ test("only the page of a SKU loads the widget", async () => {
   const context = {
     database,
     brand: "B",
+    visible: "active" as const,
     writeProblem: () => undefined,
     jobs: async () => [],
     findPersonalization,
@@ -372,6 +373,7 @@ test("a generation that is removed while it is compared is no error", async () =
   const routes = consolePages({
     database,
     brand: "B",
+    visible: "active" as const,
     writeProblem: () => undefined,
     jobs: async () => [],
     findPersonalization: () => Promise.reject(new Error("unexpected call")),

@@ -31,6 +31,7 @@ export async function openConsole(
   const pages = consolePages({
     database,
     brand,
+    visible: "active",
     writeProblem: () => undefined,
     jobs,
     findPersonalization: async (generation, sku) => {

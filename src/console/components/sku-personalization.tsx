@@ -47,13 +47,6 @@ export function SkuPersonalization({ sku, brand, personalization, served, endpoi
         </Section>
       </div>
       <Section id="json" title="JSON">
-        {served === brand ? (
-          <p>
-            <a href={responseUrl(endpoint, sku)}>View response of the public API</a>
-          </p>
-        ) : (
-          ""
-        )}
         <details>
           <summary>
             {pluralize(pzlines.length, "line")}, {pluralize(pzstyles.length, "style line")},{" "}
@@ -66,52 +59,9 @@ export function SkuPersonalization({ sku, brand, personalization, served, endpoi
   );
 }
 
-const responseUrl = (endpoint: string, sku: string) => `${endpoint}/products/pz/${encodeURIComponent(sku)}`;
-
-interface UnknownSkuProps {
-  readonly sku: string;
-  /** Those that differ only in how they are written. */
-  readonly similar: readonly string[];
-  readonly endpoint: string;
-}
-
-/** A SKU that no brand has. */
-export const UnknownSku = ({ sku, similar, endpoint }: UnknownSkuProps) => (
-  <EmptyState title={`${sku} has no personalization.`}>
-    {similar.length === 0 ? (
-      ""
-    ) : (
-      <p>
-        Did you mean <CommaSeparated items={similar.map((other) => <SkuLink sku={other} />)} />?
-      </p>
-    )}
-    <p>
-      SKUs must match exactly, including case and spaces. The public API returns three empty lists for this SKU:{" "}
-      <a href={responseUrl(endpoint, sku)}>View response</a>.
-    </p>
-  </EmptyState>
-);
-
-interface OtherBrandsProps {
-  readonly sku: string;
-  readonly brand: string;
-  /** The brands that have it. */
-  readonly brands: readonly string[];
-}
-
-/** A SKU that only other brands have. */
-export const OtherBrands = ({ sku, brand, brands }: OtherBrandsProps) => (
-  <EmptyState title={`${brand} has no personalization of ${sku}.`}>
-    <p>
-      Other brands have it:{" "}
-      <CommaSeparated items={brands.map((other) => <SkuLink sku={sku} brand={other} text={other} />)} />.
-    </p>
-  </EmptyState>
-);
-
 export const ProductsOfSku = ({ products }: { readonly products: readonly ProductOfSku[] }) =>
   products.length === 0 ? (
-    <p class="muted">No stored product has a variant with exactly this SKU.</p>
+    ""
   ) : (
     <p>
       {products.length === 1 ? "Product: " : "Products: "}

@@ -23,8 +23,9 @@ export async function personalizationPage(context: ConsoleContext, request: Page
   const lookup = parseLookup(context, request, current);
   const root = publicRoot(context, request);
   const origin = originOf(root) ?? "";
+  const isOfSku = lookup.by === "sku" && lookup.value !== undefined;
   const result =
-    current.length === 0
+    current.length === 0 && !isOfSku
       ? { body: <NoPersonalization /> }
       : await lookUp(context, request, lookup, generations, `${root}/api/v1`);
   const { brand = lookup.brand, hasWidget = false } = result;

@@ -1,0 +1,345 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
+import { explainSku, textOf as sentenceOf } from "../../src/console/explain-sku.ts";
+import { readSkuFacts } from "../../src/console/sku-facts.ts";
+import { pauseJob } from "../../src/jobs/job-pause.ts";
+import { listGenerations } from "../../src/personalization/generation.ts";
+import { personalizationImportName } from "../../src/personalization/options.ts";
+import { removePersonalization } from "../../src/personalization/remove.ts";
+import { rollBack } from "../../src/personalization/rollback.ts";
+import { generations } from "../../src/personalization/versions.ts";
+import { readNow, toProduct, toVariant } from "../support/catalog.ts";
+import { type OpenConsole, openConsole, textOf } from "../support/console.ts";
+import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
+import { createMigratedStore, enginesOf, temporaryFolder, writeFiles } from "../support/pds.ts";
+
+const folder = await temporaryFolder();
+const stores = await Promise.all(
+  enginesOf("sqlite").map(async (engine) => ({ engine, url: await createMigratedStore(engine) })),
+);
+
+/** A feed in which each SKU has the given styles; the styles are those of every feed. */
+const feedOf = (styles: Readonly<Record<string, readonly string[]>>) => ({
+  "pzlines.csv": [
+    "sku_id,style_code,style_display_seq,style_sku_status",
+    ...Object.entries(styles).flatMap(([sku, codes]) => codes.map((code, index) => `${sku},${code},${index},A`)),
+    "",
+  ].join("\n"),
+  "pzstyles.csv": `${feedFiles["pzstyles.csv"]}BLANK,A,1,SPACES,Pick one\n`,
+  "pzchoices.csv": `${feedFiles["pzchoices.csv"]}SPACES,A,1,"  "\n`,
+});
+
+const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \((just now|now|.+ ago)\)`;
+
+describe.each(stores)("on $engine", ({ engine, url }) => {
+  let opened: OpenConsole;
+
+  const importFeed = async (
+    brand: string,
+    styles: Readonly<Record<string, readonly string[]>>,
+    force = ["--force"],
+  ) => {
+    const feed = await writeFeed(folder, `${engine}-${brand}-${Object.keys(styles).join("-")}`, feedOf(styles));
+    const { code, stderr } = await importHere(["import", "personalization", feed, "--brand", brand, ...force], {
+      DATABASE_URL: url,
+    });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+  };
+  /** Runs the job for a brand whose feed waits for its marker. */
+  const importUnfinished = async (brand: string) => {
+    const source = JSON.stringify(await writeFeed(folder, `${engine}-${brand}`, feedOf({ SOON: ["NOTE"] })));
+    const settings = `[jobs.personalization-import]\nsource = ${source}\nmarker = "done"\n`;
+    const [config = ""] = await writeFiles(folder, { [`${engine}.toml`]: settings });
+    const { code, stderr } = await importHere(["run", "personalization-import"], {
+      DATABASE_URL: url,
+      BRAND: brand,
+      PDS_CONFIG: config,
+    });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+  };
+  const importNothing = async (brand: string) => {
+    const { code } = await importHere(["import", "personalization", folder, "--brand", brand], { DATABASE_URL: url });
+    expect(code).toBe(1);
+  };
+
+  beforeAll(async () => {
+    const rest = { MUG: ["SCRIPT", "NOTE"], "00123": ["NOTE"], "Tall Cup": ["NOTE"] };
+    // Run 1 and 2.
+    await importFeed("Own", { ...rest, GONE: ["NOTE"], AWAY: ["NOTE"] });
+    await importFeed("Own", { ...rest, HALF: ["NOTE", "LOST", "BLANK"], EMPTY: ["BLANK"], UNDEFINED: ["LOST"] });
+    await importFeed("Outlet", { MUG: ["NOTE"], ONLY: ["NOTE"] });
+    await importFeed("Back", { BOTH: ["NOTE"] });
+    await importFeed("Back", { BOTH: ["NOTE"], LATE: ["NOTE"] });
+    await importFeed("Broken", { KEPT: ["NOTE"] });
+    await importNothing("Broken");
+    await importNothing("Never");
+    await importFeed("Former", { OLD: ["NOTE"] });
+    await importFeed("Silent", { LOUD: ["NOTE"], QUIET: ["NOTE"] });
+    await importFeed("Silent", { QUIET: ["NOTE"] });
+    await importFeed("Same", { FIRST: ["NOTE"] });
+    await importFeed("Same", { FIRST: ["NOTE"] }, []);
+    await importUnfinished("Waiting");
+    opened = await openConsole(url, "Own");
+    const { database } = opened;
+    await rollBack(database, generations, "Back");
+    await removePersonalization(database, "Former");
+    await pauseJob(database, personalizationImportName, "Outlet", "ann@office");
+    // As the job history-retention does.
+    await database.sql`DELETE FROM run WHERE brand = 'Silent'`;
+    const products = [
+      toProduct(1, { title: "Mug", variants: [toVariant(1, { sku: "MUG" })] }),
+      toProduct(2, { title: "Half", status: "draft", variants: [toVariant(2, { sku: "HALF" })] }),
+      toProduct(3, { title: "Half again", status: "archived", variants: [toVariant(3, { sku: "HALF" })] }),
+      toProduct(4, { title: "Kept", published_at: null, variants: [toVariant(4, { sku: "KEPT" })] }),
+      toProduct(5, {
+        title: "Only",
+        published_at: "2999-01-01T00:00:00Z",
+        variants: [toVariant(5, { sku: "ONLY" })],
+      }),
+    ];
+    await saveProducts(
+      database,
+      products.map((product) => toStoredProduct(product)),
+      readNow(),
+    );
+  });
+
+  afterAll(() => opened[Symbol.asyncDispose]());
+
+  const explain = async (sku: string, brand?: string, visible: "active" | "all" = "active") => {
+    const { database } = opened;
+    const facts = await readSkuFacts({ database, brand: "Own", visible }, sku, brand, await listGenerations(database));
+    const { isOffered, answer, findings } = explainSku(facts);
+    return { isOffered, answer, kinds: findings.map(({ kind }) => kind), text: findings.map(sentenceOf).join("\n") };
+  };
+
+  test.each([
+    [
+      "MUG",
+      undefined,
+      "MUG is offered.",
+      ["offered", "cached"],
+      `The public API returns 2 styles, from generation 2 of Own, loaded ${time}; an import last succeeded ${time}\\.`,
+    ],
+    [
+      "MUG",
+      "Outlet",
+      "Outlet offers MUG.",
+      ["offered", "other-brand", "import-paused", "cached"],
+      "Shoppers do not see this one, but that of Own, which comes first\\.",
+    ],
+    [
+      "ONLY",
+      undefined,
+      "ONLY is offered.",
+      ["offered", "import-paused", "product-hidden", "cached"],
+      `personalization-import of Outlet has been paused since ${time} by ann@office, so newer feeds are not loaded\\.`,
+    ],
+    [
+      "ONLY",
+      undefined,
+      "ONLY is offered.",
+      ["offered", "import-paused", "product-hidden", "cached"],
+      "Shoppers do not see the product Only: it is not published until 2999-01-01 00:00:00 UTC\\.",
+    ],
+    [
+      "HALF",
+      undefined,
+      "HALF is offered.",
+      ["offered", "style-without-rows", "blank-choices", "product-hidden", "product-hidden", "cached"],
+      "Styles without rows in the feed, which are not shown: LOST\\.\nStyles whose choices are all blank, which are not shown: BLANK\\.\nShoppers do not see the product Half: it is a draft\\.\nShoppers do not see the product Half again: it is archived\\.",
+    ],
+    [
+      "KEPT",
+      undefined,
+      "KEPT is offered.",
+      ["offered", "import-failed", "product-hidden", "cached"],
+      `The imports of Broken have not succeeded since ${time}: run 7 failed: .+pzlines`,
+    ],
+    [
+      "KEPT",
+      undefined,
+      "KEPT is offered.",
+      ["offered", "import-failed", "product-hidden", "cached"],
+      "Shoppers do not see the product Kept: it is not published\\.",
+    ],
+  ] as const)("%s is offered, by the brand %s: %s", async (sku, brand, answer, kinds, text) => {
+    const found = await explain(sku, brand);
+    expect(found).toMatchObject({ isOffered: true, answer, kinds });
+    expect(found.text).toMatch(new RegExp(text));
+  });
+
+  test.each([
+    [
+      "of blank choices only",
+      "EMPTY",
+      undefined,
+      "Shoppers can personalize nothing of EMPTY.",
+      ["offered", "blank-choices", "no-product"],
+      "The public API returns 1 style,",
+    ],
+    [
+      "of styles without rows only",
+      "UNDEFINED",
+      undefined,
+      "Shoppers can personalize nothing of UNDEFINED.",
+      ["offered", "style-without-rows", "no-product"],
+      "Styles without rows in the feed, which are not shown: LOST\\.",
+    ],
+    [
+      "that a run removed",
+      "GONE",
+      undefined,
+      "GONE has no personalization.",
+      ["removed", "no-product"],
+      `Run 2 of Own removed it, and 1 other SKU: generation 2, loaded ${time}, from .+/pzlines\\.csv, is the first without it\\. Until then, it was in generation 1, loaded ${time}\\.`,
+    ],
+    [
+      "that a forgotten run removed",
+      "LOUD",
+      undefined,
+      "LOUD has no personalization.",
+      ["removed", "no-product"],
+      `An import of Silent removed it: generation \\d+, loaded ${time}, is the first without it\\. Until then, it was in generation \\d+, loaded ${time}\\.`,
+    ],
+    [
+      "of before a rollback",
+      "LATE",
+      undefined,
+      "LATE has no personalization.",
+      ["rolled-back", "no-product"],
+      `Generation 5 of Back, loaded ${time}, has it, but the older generation 4 is current since ${time}, after a rollback\\.`,
+    ],
+    [
+      "that only another brand has",
+      "ONLY",
+      "Own",
+      "Own has no personalization of ONLY.",
+      ["other-brand", "not-stored", "product-hidden"],
+      `Other brands have it: Outlet\\.\nIt is in none of the 2 stored generations of Own, the oldest loaded ${time}\\.`,
+    ],
+    [
+      "in lowercase",
+      "mug",
+      undefined,
+      "mug has no personalization.",
+      ["similar", "not-stored", "no-product"],
+      "Did you mean MUG\\? SKUs must match exactly, including case, spaces, and leading zeros\\.",
+    ],
+    [
+      "without leading zeros",
+      "123",
+      undefined,
+      "123 has no personalization.",
+      ["similar", "not-stored", "no-product"],
+      "Did you mean 00123\\?",
+    ],
+    [
+      "with too many leading zeros",
+      "0000123",
+      undefined,
+      "0000123 has no personalization.",
+      ["similar", "not-stored", "no-product"],
+      "Did you mean 00123\\?",
+    ],
+    [
+      "with spaces around",
+      " Tall  Cup ",
+      undefined,
+      " Tall  Cup  has no personalization.",
+      ["similar", "not-stored", "no-product"],
+      "Did you mean Tall Cup\\?",
+    ],
+    [
+      "that is cut off",
+      "Tall",
+      undefined,
+      "Tall has no personalization.",
+      ["similar", "not-stored", "no-product"],
+      "Did you mean Tall Cup\\?",
+    ],
+    [
+      "that is unknown",
+      "NOTHING",
+      undefined,
+      "NOTHING has no personalization.",
+      ["not-stored", "no-product"],
+      `It is in none of the \\d+ stored generations, the oldest loaded ${time}\\.`,
+    ],
+    [
+      "that a brand with one generation does not have",
+      "NOTHING",
+      "Outlet",
+      "NOTHING has no personalization.",
+      ["not-stored", "import-paused", "no-product"],
+      `It is not in the only stored generation of Outlet, which was loaded ${time}\\.`,
+    ],
+    [
+      "of a brand without imports",
+      "NOTHING",
+      "Nobody",
+      "NOTHING has no personalization.",
+      ["no-feed", "no-product"],
+      "No feed of Nobody was ever loaded: import one, or configure personalization-import\\.",
+    ],
+    [
+      "of a brand whose imports failed",
+      "NOTHING",
+      "Never",
+      "NOTHING has no personalization.",
+      ["no-feed", "import-failed", "no-product"],
+      `No import of Never has ever succeeded: run 8 failed: `,
+    ],
+    [
+      "that an unchanged feed does not have",
+      "NOTHING",
+      "Same",
+      "NOTHING has no personalization.",
+      ["not-stored", "nothing-loaded", "no-product"],
+      "The last import, run \\d+, loaded nothing: .+: skipped: the feed has not changed since the last import\\.",
+    ],
+    [
+      "of a brand whose feed is incomplete",
+      "NOTHING",
+      "Waiting",
+      "NOTHING has no personalization.",
+      ["no-feed", "nothing-loaded", "no-product"],
+      "The last import, run \\d+, loaded nothing: the feed is incomplete; the next run tries again: .+done",
+    ],
+    [
+      "of a brand that was removed",
+      "OLD",
+      "Former",
+      "OLD has no personalization.",
+      ["no-feed", "no-product"],
+      `No feed of Former is stored, although an import last succeeded ${time}: the feed was incomplete, or the brand was removed\\.`,
+    ],
+  ] as const)("explains a SKU %s: %s", async (_, sku, brand, answer, kinds, text) => {
+    const found = await explain(sku, brand);
+    expect(found).toMatchObject({ isOffered: false, answer, kinds: [...kinds] });
+    expect(found.text).toMatch(new RegExp(text));
+  });
+
+  test("does not call products hidden that the public API serves", async () => {
+    expect((await explain("HALF", undefined, "all")).kinds).not.toContain("product-hidden");
+  });
+
+  test("the answer stands first on the page of a SKU, with links to what it names", async () => {
+    const page = await opened.load("/personalization?sku=GONE");
+    const [, content = ""] = page.match(/<\/form>(.*)/s) ?? [];
+    expect(textOf(content)).toMatch(/^\s*Compare generations of Own\s+GONE has no personalization\. +Run 2 of Own/);
+    expect(page).toContain('<a href="/runs/2">Run 2</a>');
+    expect(page).toContain(
+      '<a href="/personalization/difference?brand=Own&amp;from=1&amp;to=2">the first without it</a>',
+    );
+    expect(page).toContain('href="http://127.0.0.1:3000/api/v1/products/pz/GONE"');
+    expect(await opened.load("/personalization?sku=mug")).toContain('<a href="/personalization?sku=MUG">MUG</a>');
+  });
+});
+
+test.each(enginesOf("sqlite"))("on %s, the page of a SKU says that no feed was ever loaded", async (engine) => {
+  await using empty = await openConsole(await createMigratedStore(engine), "Own");
+  const page = textOf(await empty.load("/personalization?sku=MUG"));
+  expect(page).toContain("MUG has no personalization. No feed of Own was ever loaded");
+});
