@@ -1,4 +1,5 @@
 import type { AST } from "toml-eslint-parser";
+import { type ErrorCode, ServiceError } from "./errors.ts";
 
 /**
  * The keys that lead to a value in the file, such as `["jobs", "personalization-import", 1,
@@ -7,29 +8,67 @@ import type { AST } from "toml-eslint-parser";
 export type KeyPath = readonly (string | number)[];
 
 /** Counted from 1. */
-export interface Position {
+interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** Why a text is not TOML. */
-export interface SyntaxProblem {
-  readonly position: Position;
-  /** Without any of the text, which may hold a secret. */
-  readonly reason: string;
+export type TomlTable = Readonly<Record<string, unknown>>;
+
+export interface TomlFile {
+  readonly values: TomlTable;
+  /** Finds a value's key, or else the closest table or list around it. */
+  locate(path: KeyPath): Position | undefined;
 }
 
-/** In UTF-16 units. The runtime's parser takes seconds beyond it: its time grows with the square. */
+/** In UTF-16 units. The runtime's parser is quadratic: beyond this, it takes seconds. */
 const maxFastLength = 32_768;
 
-/** The parsers call themselves for each level; beyond this, they can run out of stack. */
+/** The parsers recurse at each level, and can run out of stack beyond this. */
 const maxBrackets = 1000;
 
 /** Each takes kilobytes to parse. A presentation of 4 MB has about as many; settings have dozens. */
 const maxParts = 200_000;
 
-/** Why a text must not be parsed; undefined if it may be. Counts strings and comments, too. */
-export function findSizeProblem(text: string): string | undefined {
+/**
+ * Parses a TOML file.
+ * @param file the name for messages
+ * @throws ServiceError `code`; its message has the position, but none of the text, which may hold a
+ * secret
+ */
+export function parseToml(text: string, file: string, code: ErrorCode): TomlFile {
+  const sizeProblem = findSizeProblem(text);
+  if (sizeProblem !== undefined) throw new ServiceError(code, `${file}: ${sizeProblem}`);
+  let places: Map<string, Position> | undefined;
+  const locate = (path: KeyPath): Position | undefined => {
+    places ??= listPlaces(text);
+    for (let length = path.length; length > 0; length--) {
+      const position = places.get(toKey(path.slice(0, length)));
+      if (position !== undefined) return position;
+    }
+    return undefined;
+  };
+  try {
+    return { values: parseValues(text), locate };
+  } catch (cause) {
+    const { position, reason } = describeError(cause as Error);
+    throw new ServiceError(code, `${formatPlace(file, position)}: invalid TOML: ${reason}`, { cause });
+  }
+}
+
+/** Returns `pds.toml:12:3`, or only the name of the file if the position is unknown. */
+export const formatPlace = (file: string, position: Position | undefined) =>
+  position === undefined ? file : `${file}:${position.line}:${position.column}`;
+
+/** Whether a value is a table; lists and dates are objects, too. */
+export function isTable(value: unknown): value is TomlTable {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** Also counts what is in strings and comments. */
+function findSizeProblem(text: string): string | undefined {
   let open = 0;
   let parts = 0;
   for (const [sign] of text.matchAll(/[[\]{}=,]/g)) {
@@ -43,24 +82,28 @@ export function findSizeProblem(text: string): string | undefined {
   return undefined;
 }
 
-/**
- * Parses TOML.
- * @throws Error if the text is not valid; `findSyntaxProblem` says where
- */
-export function parseToml(text: string): Readonly<Record<string, unknown>> {
+function parseValues(text: string): TomlTable {
   if (text.length <= maxFastLength) {
     try {
-      return Bun.TOML.parse(text) as Record<string, unknown>;
+      return Bun.TOML.parse(text) as TomlTable;
     } catch {
-      // It refuses some valid values, such as a large number. The other parser throws the rest again.
+      // It rejects some valid values, such as a large number.
     }
   }
   return toTable(parseTree(text));
 }
 
+/** @param error thrown by `parseValues` */
+function describeError(error: Error): { readonly position?: Position; readonly reason: string } {
+  const { lineNumber: line, column, message } = error as Error & { lineNumber?: number; column: number };
+  // At a text of a million characters, the parser runs out of stack.
+  if (line === undefined) return { reason: "a value is too long" };
+  return { position: { line, column: column + 1 }, reason: message.replace(/"[^"]*"|'[^']*'/g, "…") };
+}
+
 /**
- * The runtime's parser does not report where anything is. This one is loaded only to report problems
- * and for large files, because that takes as long as a whole start.
+ * The runtime's parser reports no positions. Loading this one takes as long as the whole start, so
+ * only problems and large files do.
  */
 const loadParser = (): typeof import("toml-eslint-parser") => require("toml-eslint-parser");
 
@@ -74,7 +117,7 @@ type Container = Record<string | number, unknown>;
 const createTable = (): Container => Object.create(null);
 
 /** The parser's own function writes such keys into the prototype of all objects. */
-function toTable(program: AST.TOMLProgram): Readonly<Record<string, unknown>> {
+function toTable(program: AST.TOMLProgram): TomlTable {
   const root = createTable();
   for (const node of program.body[0].body) {
     if (node.type === "TOMLKeyValue") addPair(root, node);
@@ -110,56 +153,20 @@ function toValue(node: AST.TOMLContentNode): unknown {
 const namesOf = ({ keys }: AST.TOMLKey): string[] =>
   keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
 
-/** @returns undefined if this parser finds the text valid, or cannot say where it is not */
-export function findSyntaxProblem(text: string): SyntaxProblem | undefined {
-  try {
-    parseTree(text);
-    return undefined;
-  } catch (error) {
-    // It runs out of stack at a text of a million characters.
-    if (error instanceof RangeError) return undefined;
-    const { lineNumber, column, message } = error as { lineNumber: number; column: number; message: string };
-    return { position: { line: lineNumber, column: column + 1 }, reason: message.replace(/"[^"]*"|'[^']*'/g, "…") };
-  }
-}
-
 /** No setting is deeper. A deeper value has the position of the closest one around it. */
 const maxDepth = 16;
-
-type Place = { readonly path: KeyPath; readonly position: Position };
-
-/** Finds where the values of a valid text are. */
-export class TomlPositions {
-  readonly #text: string;
-  #places: Map<string, Position> | undefined;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** The position of a value's key, or else of the closest table or list around it. */
-  find(path: KeyPath): Position | undefined {
-    this.#places ??= new Map(listPlaces(this.#text).map((place) => [toKey(place.path), place.position]));
-    for (let length = path.length; length > 0; length--) {
-      const position = this.#places.get(toKey(path.slice(0, length)));
-      if (position !== undefined) return position;
-    }
-    return undefined;
-  }
-}
 
 const toKey = (path: KeyPath) => JSON.stringify(path);
 
 /** The position of each key, and of each table and list that a key or a header creates. */
-function listPlaces(text: string): Place[] {
-  const places = new Map<string, Place>();
+function listPlaces(text: string): Map<string, Position> {
+  const places = new Map<string, Position>();
   const add = (path: KeyPath, { loc }: AST.TOMLNode) => {
     const { line, column } = loc.start;
     // Dotted keys and headers also create the tables around theirs. The first mention counts.
     for (let length = 1; length <= Math.min(path.length, maxDepth); length++) {
-      const part = path.slice(0, length);
-      const key = toKey(part);
-      if (!places.has(key)) places.set(key, { path: part, position: { line, column: column + 1 } });
+      const key = toKey(path.slice(0, length));
+      if (!places.has(key)) places.set(key, { line, column: column + 1 });
     }
   };
   const addContent = (value: AST.TOMLContentNode, path: KeyPath): void => {
@@ -184,5 +191,5 @@ function listPlaces(text: string): Place[] {
       for (const pair of node.body) addKey(pair, node.resolvedKey);
     }
   }
-  return [...places.values()];
+  return places;
 }

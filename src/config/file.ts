@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
-import { findSizeProblem, findSyntaxProblem, type KeyPath, parseToml, TomlPositions } from "../base/toml.ts";
+import { formatPlace, type KeyPath, parseToml, type TomlTable } from "../base/toml.ts";
 import { invalidSetting } from "./problems.ts";
 
 /** A settings file. */
 export interface SettingsFile {
   readonly exists: boolean;
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly values: TomlTable;
   /** Returns `pds.toml:12:3`, or only the name of the file if the position is unknown. */
   locate(place: KeyPath): string;
 }
@@ -23,22 +23,8 @@ const maxBytes = 256 * 1024;
  */
 export function readSettingsFile(path: string, isRequired: boolean): SettingsFile {
   const found = readText(path, isRequired);
-  const text = found ?? "";
-  const tooLarge = findSizeProblem(text);
-  if (tooLarge !== undefined) throw invalidSetting(`${path}: ${tooLarge}`);
-  const positions = new TomlPositions(text);
-  const locate = (place: KeyPath) => {
-    const position = positions.find(place);
-    return position === undefined ? path : `${path}:${position.line}:${position.column}`;
-  };
-  try {
-    return { exists: found !== undefined, values: parseToml(text), locate };
-  } catch (cause) {
-    const problem = findSyntaxProblem(text);
-    if (problem === undefined) throw invalidSetting(`${path}: invalid TOML`, cause);
-    const { position, reason } = problem;
-    throw invalidSetting(`${path}:${position.line}:${position.column}: invalid TOML: ${reason}`, cause);
-  }
+  const { values, locate } = parseToml(found ?? "", path, "invalid_setting");
+  return { exists: found !== undefined, values, locate: (place) => formatPlace(path, locate(place)) };
 }
 
 /** @returns undefined if the file does not exist */

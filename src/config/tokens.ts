@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { KeyPath } from "../base/toml.ts";
+import { isTable, type KeyPath } from "../base/toml.ts";
 import { type OperatorToken, operatorName, tokenSchema } from "../operators/tokens.ts";
 import type { SettingsFile } from "./file.ts";
 import type { SettingProblems } from "./problems.ts";
 import { parseTable } from "./table.ts";
 
-const tableSchema = z.custom<Readonly<Record<string, unknown>>>(isTable, "expected a table");
+const tableSchema = z.custom(isTable, "expected a table");
 const adminSchema = z.strictObject({ tokens: tableSchema.optional() });
 
 /** @param value the table `admin` of the file */
@@ -29,8 +29,4 @@ export function parseTokens(value: unknown, file: SettingsFile, problems: Settin
     else if (token !== undefined) found.push({ name, ...token });
   }
   return found;
-}
-
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -46,6 +46,7 @@ describe("the table [admin.tokens]", () => {
   test.each([
     ["admin = 1", /:1:1: admin: expected a table$/],
     ['[admin]\ntokens = "x"', /:2:1: admin\.tokens: expected a table$/],
+    ["[admin]\ntokens = 2026-01-01", /:2:1: admin\.tokens: expected a table$/],
     [`[admin.token.ann]\n${valid}`, /:1:\d+: "token" is not a setting of \[admin\]; did you mean "tokens"\?$/],
     ["[admin.tokens]\nann = 1", /:2:1: admin\.tokens\.ann: expected a table$/],
     [`[admin.tokens.ann]\nrole = "view"`, /:1:\d+: admin\.tokens\.ann\.sha256: is missing$/],

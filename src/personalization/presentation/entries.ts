@@ -2,6 +2,7 @@ import { z } from "zod";
 import { checkValue } from "../../base/issues.ts";
 import { toLocale } from "../../base/locale.ts";
 import { suggest } from "../../base/suggest.ts";
+import { isTable } from "../../base/toml.ts";
 import { reportedReasons } from "../../jobs/import-report.ts";
 import { toCharacterClass } from "./characters.ts";
 import { type EntryKey, keyOf, type PresentationEntry, type Texts } from "./entry.ts";
@@ -16,15 +17,6 @@ const maxLimit = 1000;
 const maxCode = 2600;
 /** Each needs memory in every process that serves it. */
 export const maxLocales = 50;
-
-export type TomlTable = Readonly<Record<string, unknown>>;
-
-/** Lists and dates are objects too. */
-export function isTable(value: unknown): value is TomlTable {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
-}
 
 const text = (max: number) =>
   z

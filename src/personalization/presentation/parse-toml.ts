@@ -1,8 +1,7 @@
-import { ServiceError } from "../../base/errors.ts";
 import { suggest } from "../../base/suggest.ts";
-import { findSizeProblem, findSyntaxProblem, parseToml, TomlPositions } from "../../base/toml.ts";
+import { isTable, parseToml, type TomlFile, type TomlTable } from "../../base/toml.ts";
 import { excerpt, type RejectedRow, shorten } from "../../jobs/import-report.ts";
-import { checkEntry, isTable, type TomlTable } from "./entries.ts";
+import { checkEntry } from "./entries.ts";
 import type { EntryKey, PresentationEntry } from "./entry.ts";
 
 /** Content of a presentation file. */
@@ -27,17 +26,15 @@ class TomlPresentation implements ParsedPresentation {
   readonly entries: ParsedPresentation["entries"][number][] = [];
   readonly rejected: RejectedRow[][] = [];
   readonly #file: string;
-  readonly #text: string;
-  readonly #positions: TomlPositions;
+  readonly #toml: TomlFile;
 
   constructor(text: string, file: string) {
     this.#file = file;
-    this.#text = text;
-    this.#positions = new TomlPositions(text);
+    this.#toml = parseToml(text, file, "invalid_input");
   }
 
   read(): void {
-    const { styles = {}, choices = {}, ...others } = parse(this.#text, this.#file);
+    const { styles = {}, choices = {}, ...others } = this.#toml.values;
     for (const name of Object.keys(others)) {
       this.#reject([name], `${excerpt(name)} is not a table of a presentation; ${suggest(name, tables, "tables")}`);
     }
@@ -78,7 +75,7 @@ class TomlPresentation implements ParsedPresentation {
   }
 
   #toRow(path: readonly string[], reason: string): RejectedRow {
-    const line = this.#positions.find(path)?.line ?? 1;
+    const line = this.#toml.locate(path)?.line ?? 1;
     return { file: this.#file, line, field: shorten(path.map(toTomlKey).join(".")), reason };
   }
 }
@@ -87,16 +84,3 @@ const tables = ["styles", "choices"];
 
 /** A key as it is written in TOML. */
 export const toTomlKey = (key: string) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
-
-function parse(text: string, file: string): TomlTable {
-  const tooLarge = findSizeProblem(text);
-  if (tooLarge !== undefined) throw new ServiceError("invalid_input", `${file}: ${tooLarge}`);
-  try {
-    return parseToml(text);
-  } catch (cause) {
-    const problem = findSyntaxProblem(text);
-    const where = problem === undefined ? file : `${file}:${problem.position.line}:${problem.position.column}`;
-    const reason = problem?.reason ?? "a value is too long";
-    throw new ServiceError("invalid_input", `${where}: invalid TOML: ${reason}`, { cause });
-  }
-}
