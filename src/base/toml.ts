@@ -108,7 +108,7 @@ function describeError(error: Error): { readonly position?: Position; readonly r
 const loadParser = (): typeof import("toml-eslint-parser") => require("toml-eslint-parser");
 
 function parseTree(text: string): AST.TOMLProgram {
-  return loadParser().parseTOML(text, { tomlVersion: "1.0" });
+  return loadParser().parseTOML(text, { tomlVersion: "1.1" });
 }
 
 type Container = Record<string | number, unknown>;

@@ -430,6 +430,7 @@ describe("an invalid setting stops the start", () => {
       `${feed}files = { pzline = "a.csv" }`,
       ':3:11: "pzline" is not a setting of [jobs.personalization-import.0.files]; did you mean "pzlines"?',
     ],
+    ["a key of a file in TOML 1.1", "\nports = {\n  a = 1,\n}", ':2:1: "ports" is not a setting; did you'],
     [
       "a key in a text of several lines",
       '[jobs.catalog-sync]\nbrand = """\nx = 1"""\nx = 1',

@@ -211,6 +211,7 @@ describe("a presentation file", () => {
     ['[styles]\nA = "x"', /:2: styles\.A: expected a table/],
     ["[styles]\nA = 2026-03-08", /:2: styles\.A: expected a table/],
     ["choices = 2026-03-08T06:30:00Z", /:1: choices: expected a table/],
+    ["[styles]\nA = {\n  limit = 3,\n}", /:3: styles\.A\.limit: is a field of lines/],
     ['[styles.A]\nname.__proto__ = "x"', /:2: styles\.A\.name\.__proto__: is not a locale such as en/],
     [`[styles.A]\n${"k".repeat(9000)} = 1`, /^.{150,400}…: is not a field/],
     [`${"k".repeat(9000)} = 1`, /^.{150,400}…: "k{80}…" is not a table/],
