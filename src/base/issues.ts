@@ -1,18 +1,18 @@
 import { z } from "zod";
 import type { KeyPath } from "./toml.ts";
 
-/** A problem of a value, with its path within the value that was checked. */
+/** A problem of a value. The path begins at the value that was checked. */
 export type Problem =
   | { readonly path: KeyPath; readonly reason: string }
   /** The last key of the path is unknown. */
   | { readonly path: KeyPath; readonly validKeys: readonly string[] };
 
-/** Checks a value from a file; without problems, there is data. */
+/** Checks a value from a file. `data` is undefined if there are problems. */
 export function checkValue<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): { readonly data: z.output<Schema> | undefined; readonly problems: readonly Problem[] } {
-  // Files are read once, and compiling validators takes longer than that.
+  // Each file is checked once, which takes less time than compiling a validator.
   const { data, error } = schema.safeParse(value, { jitless: true });
   const problems = (error?.issues ?? []).flatMap((issue): Problem[] => {
     const path = issue.path as KeyPath;
@@ -26,7 +26,7 @@ export function checkValue<Schema extends z.ZodType>(
 const valueAt = (root: unknown, path: KeyPath) =>
   path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
 
-/** The keys that a table at a path may have. */
+/** Lists the keys that the table at a path may have. */
 function keysAt(schema: z.core.$ZodType | undefined, path: KeyPath): readonly string[] {
   const [key, ...rest] = path;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return keysAt(schema.unwrap(), path);
@@ -38,7 +38,7 @@ function keysAt(schema: z.core.$ZodType | undefined, path: KeyPath): readonly st
   return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[key], rest);
 }
 
-/** Says what a value must be instead. Does not quote the value, which may be a secret. */
+/** Says which values are valid. Does not quote the value, which may be a secret. */
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === undefined) return "is missing";
   switch (issue.code) {

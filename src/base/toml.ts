@@ -113,10 +113,10 @@ function parseTree(text: string): AST.TOMLProgram {
 
 type Container = Record<string | number, unknown>;
 
-/** Without inherited keys: a key of the file may be `__proto__` or `constructor`. */
+/** It inherits no keys, because the file may have the keys `__proto__` or `constructor`. */
 const createTable = (): Container => Object.create(null);
 
-/** The parser's own function writes such keys into the prototype of all objects. */
+/** The parser's own conversion writes such keys into the prototype of all objects. */
 function toTable(program: AST.TOMLProgram): TomlTable {
   const root = createTable();
   for (const node of program.body[0].body) {
@@ -134,7 +134,7 @@ function addPair(table: Container, { key, value }: AST.TOMLKeyValue): void {
   openContainer(table, names)[names.at(-1) ?? ""] = toValue(value);
 }
 
-/** The table or list that holds the last key of a path. Creates those on the way. */
+/** Returns the table or list that holds the last key of a path, and creates those on the way. */
 function openContainer(root: Container, path: KeyPath): Container {
   return path.slice(0, -1).reduce<Container>((container, key, index) => {
     container[key] ??= typeof path[index + 1] === "number" ? [] : createTable();
@@ -158,12 +158,12 @@ const maxDepth = 16;
 
 const toKey = (path: KeyPath) => JSON.stringify(path);
 
-/** The position of each key, and of each table and list that a key or a header creates. */
+/** Lists the position of each key, and of each table and list that a key or a header creates. */
 function listPlaces(text: string): Map<string, Position> {
   const places = new Map<string, Position>();
   const add = (path: KeyPath, { loc }: AST.TOMLNode) => {
     const { line, column } = loc.start;
-    // Dotted keys and headers also create the tables around theirs. The first mention counts.
+    // Dotted keys and headers also create the tables around them. The first mention counts.
     for (let length = 1; length <= Math.min(path.length, maxDepth); length++) {
       const key = toKey(path.slice(0, length));
       if (!places.has(key)) places.set(key, { line, column: column + 1 });

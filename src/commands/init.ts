@@ -2,7 +2,6 @@ import { existsSync, writeFileSync } from "node:fs";
 import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
 import { isTerminal } from "../base/terminal.ts";
-import type { Setting } from "../config/setting.ts";
 import { environmentName, settingNames, settings } from "../config/settings.ts";
 import { findSourceProblem } from "../feed/address.ts";
 import type { Values } from "./common.ts";
@@ -139,8 +138,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
   ].join("\n");
 }
 
-const secretNames = () =>
-  settingNames.filter((name) => (settings[name] as Setting<unknown>).hide === "secret").map(environmentName);
+const secretNames = () => settingNames.filter((name) => settings[name].hide === "secret").map(environmentName);
 
 /** Whether an address has a password, which may also be in its query. */
 const holdsSecret = ({ databaseUrl, products }: Answers) =>

@@ -3,7 +3,6 @@ import { readFileSync, statSync } from "node:fs";
 import { formatPlace, type KeyPath, parseToml, type TomlTable } from "../base/toml.ts";
 import { invalidSetting } from "./problems.ts";
 
-/** A settings file. */
 export interface SettingsFile {
   readonly exists: boolean;
   readonly values: TomlTable;
@@ -12,13 +11,13 @@ export interface SettingsFile {
 }
 
 /**
- * Settings take a few kilobytes; a larger file is probably another one. Within a second, this many
- * can be parsed and their problems located.
+ * Settings take a few kilobytes, so a larger file is probably the wrong one. In a file of this size,
+ * problems are located within a second.
  */
 const maxBytes = 256 * 1024;
 
 /**
- * Reads a TOML file; a missing file is empty.
+ * Reads a TOML file. A missing file counts as empty.
  * @throws ServiceError `invalid_setting` if the file is required and missing, or is not TOML
  */
 export function readSettingsFile(path: string, isRequired: boolean): SettingsFile {

@@ -11,7 +11,6 @@ import { type JobName, type JobOptions, jobsSchema } from "./jobs.ts";
 import { quote, SettingProblems } from "./problems.ts";
 import { parsePurge } from "./purge.ts";
 import { listOtherCredentials, readSecretFile, type SecretFile } from "./secret-files.ts";
-import type { Setting } from "./setting.ts";
 import { environmentName, fileKey, type SettingName, type SettingValues, settingNames, settings } from "./settings.ts";
 import { parseTable } from "./table.ts";
 import { parseTokens } from "./tokens.ts";
@@ -32,11 +31,10 @@ export interface Config extends SettingValues {
   readonly text: Readonly<Record<SettingName, string>>;
   /** The source of each scalar setting. */
   readonly from: Readonly<Record<SettingName, Source>>;
-  /** Files among the credentials that nothing reads, each as one sentence. */
+  /** Credential files that nothing reads, each as a sentence. */
   readonly unknownSecrets: readonly string[];
 }
 
-/** The schedule of a job, for display. */
 interface ShownSchedule {
   /** The name of the job's table. */
   readonly job: string;
@@ -76,7 +74,7 @@ export function readConfig(environment: Environment): Config {
   const tokens = parseTokens(adminTable, file, problems);
   const areTokensValid = problems.count === countBeforeTokens;
 
-  // Settings that do not go together. Without one that is invalid they may.
+  // Combinations of settings. They can only be checked if each setting is valid.
   if (settingNames.every((name) => values[name] !== undefined)) {
     const given = { ...(values as SettingValues), jobs, tokens, from };
     const place: Place = (name) => (from[name] === "file" ? placeOf(name, "file", file) : environmentName(name));
@@ -108,9 +106,9 @@ function findUnknownSettings(keys: readonly string[], file: SettingsFile, proble
   }
 }
 
-const isHidden = (name: SettingName) => (settings[name] as Setting<unknown>).hide !== undefined;
+const isHidden = (name: SettingName) => settings[name].hide !== undefined;
 
-/** Others may have put files there, so they do not stop the start. */
+/** Other programs may have put files there, so an unknown one does not stop the start. */
 function findUnknownSecrets(environment: Environment): string[] {
   const known = settingNames.filter(isHidden).map(environmentName);
   return [...listOtherCredentials(known, environment)].map(
@@ -118,7 +116,7 @@ function findUnknownSecrets(environment: Environment): string[] {
   );
 }
 
-/** Every process of the user can read the environment, so a secret may be in a file of its own. */
+/** Other processes of the user can read the environment, so a secret may be in a file of its own. */
 function findSecret(name: SettingName, environment: Environment, problems: SettingProblems): SecretFile | undefined {
   if (!isHidden(name)) return undefined;
   try {
@@ -151,8 +149,8 @@ function parseSetting(name: SettingName, value: unknown, place: () => string, pr
   try {
     return settings[name].parse(`${value}`);
   } catch (cause) {
-    // The password in a malformed URL cannot be cut out reliably.
-    const mayBeSecret = (settings[name] as Setting<unknown>).hide !== undefined || /@|:\/\//.test(`${value}`);
+    // The password in a malformed URL cannot be redacted reliably.
+    const mayBeSecret = settings[name].hide !== undefined || /@|:\/\//.test(`${value}`);
     const got = mayBeSecret ? "" : `, not ${quote(`${value}`)}`;
     problems.add(() => `${place()}: ${(cause as Error).message}${got}`, cause);
     return undefined;
@@ -166,7 +164,7 @@ function parseJobs(value: unknown, file: SettingsFile, problems: SettingProblems
   const singles = jobsOfBrands.filter(isSingle);
   const given =
     singles.length > 0 ? { ...tables, ...Object.fromEntries(singles.map((name) => [name, [tables[name]]])) } : value;
-  // A single table has no index in the file.
+  // The path of a single table has no index in the file.
   const toFilePath = (path: KeyPath) => [
     "jobs",
     ...(singles.some((name) => name === path[0]) ? path.toSpliced(1, 1) : path),
@@ -187,7 +185,7 @@ function listSchedules(jobs: JobOptions, given: Readonly<Record<string, unknown>
   });
 }
 
-/** The settings that are compared with each other. */
+/** The settings whose combinations are checked. */
 type Given = Omit<Config, "purge" | "schedules" | "text" | "unknownSecrets">;
 
 /** How messages name a setting: by its place in the file, or by its variable. */
@@ -202,7 +200,7 @@ function checkStore(given: Given, place: Place, problems: SettingProblems): void
 }
 
 function checkAdmin({ adminHost, adminToken, tokens }: Given, place: Place, problems: SettingProblems): void {
-  // It would have the role operate, whatever that of the other is.
+  // ADMIN_TOKEN has the role `operate`, so it would override the role in the file.
   const same = tokens.find((each) => adminToken !== "" && each.sha256 === sha256(adminToken));
   if (same !== undefined)
     problems.add(() => `${place("adminToken")}: is the token of ${same.name} too; create another`);

@@ -9,7 +9,7 @@ import { retentionSchema } from "../jobs/options.ts";
 import { personalizationImportSchema } from "../personalization/options.ts";
 import { presentationImportSchema } from "../personalization/presentation/options.ts";
 
-/** The options of each job, by its name. */
+/** The schemas of the options, by the name of the job. */
 export const jobSchemas = {
   "catalog-import": catalogImportSchema,
   "personalization-import": personalizationImportSchema,
@@ -32,7 +32,7 @@ export const jobsSchema = z
   })
   .partial();
 
-/** The tables `[jobs.NAME]`; those of `jobsOfBrands` have one for each brand. */
+/** The tables `[jobs.NAME]`; each job of `jobsOfBrands` has a list, with one table for each brand. */
 export type JobOptions = z.infer<typeof jobsSchema>;
 
 /**

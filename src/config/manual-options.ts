@@ -35,7 +35,7 @@ function refuse(source: string, problem: string | undefined): void {
   if (problem !== undefined) throw new ServiceError("bad_request", `${hideCredentials(source)}: ${problem}`);
 }
 
-/** Those of the brand, or else of any other. */
+/** Finds the options of the brand, or else those of any other brand. */
 function findOptions<Options extends { readonly brand?: string | undefined }>(
   tables: readonly Options[] = [],
   config: Configured,

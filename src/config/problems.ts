@@ -4,7 +4,7 @@ import { ServiceError } from "../base/errors.ts";
 /** More problems are only counted. */
 const maxShown = 20;
 
-/** Collects what is wrong with the settings, so that one error names all of it. */
+/** Collects the problems of the settings, so that one error lists all of them. */
 export class SettingProblems {
   readonly #descriptions: (() => string)[] = [];
   #cause: unknown;
@@ -30,12 +30,12 @@ export class SettingProblems {
   }
 }
 
-/** The error for a problem that leaves nothing else to check. */
+/** Creates the error for a problem after which nothing else can be checked. */
 export function invalidSetting(message: string, cause?: unknown): ServiceError {
   return new ServiceError("invalid_setting", hideCredentials(message), { cause });
 }
 
 const maxQuoted = 100;
 
-/** A text from the file in a message. */
+/** Quotes and shortens a text for a message. */
 export const quote = (text: string) => JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text);

@@ -19,7 +19,7 @@ export function parsePurge(
   file: SettingsFile,
   problems: SettingProblems,
 ): PurgeOptions | undefined {
-  // An invalid CDN is a problem already.
+  // An invalid CDN has already been reported.
   if (value === undefined || cdn === undefined) return undefined;
   if (cdn === "none") {
     problems.add(() => `${file.locate(["purge"])}: purge: set CDN; it says which provider's caches to purge`);

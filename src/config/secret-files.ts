@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const maxBytes = 64 * 1024;
 
-/** systemd puts this before the names of files when it loads a folder: `LoadCredential=pds:FOLDER`. */
+/** systemd prepends this to the names of files in a folder that it loads: `LoadCredential=pds:FOLDER`. */
 const folderPrefix = "pds_";
 
 /**
@@ -43,8 +43,9 @@ function readCredential(name: string, folder: string): SecretFile | undefined {
 }
 
 /**
- * Returns the paths of systemd's credentials with other names, so that nothing reads them, by these names.
- * Those that an environment variable names are not among them, nor hidden files, such as those of Kubernetes.
+ * Maps the paths of systemd's credentials that nothing reads to their names. Leaves out files that an
+ * environment variable names, and hidden files, such as those of Kubernetes.
+ * @param names of the credentials that are read
  */
 export function listOtherCredentials(names: readonly string[], environment: Environment): Map<string, string> {
   const folder = environment.CREDENTIALS_DIRECTORY;
@@ -59,7 +60,7 @@ export function listOtherCredentials(names: readonly string[], environment: Envi
   return others;
 }
 
-/** A folder that is missing, or cannot be listed, need not have secrets. */
+/** Credentials are optional, so the folder may be missing or unreadable. */
 function listFiles(folder: string): string[] {
   try {
     return readdirSync(folder).sort();
@@ -68,7 +69,7 @@ function listFiles(folder: string): string[] {
   }
 }
 
-/** Line breaks at the end are not part of the secret: editors and `echo` add one. */
+/** Strips line breaks from the end: editors and `echo` add one. */
 function readText(path: string): string | undefined {
   let bytes: Buffer;
   try {

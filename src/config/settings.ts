@@ -35,8 +35,7 @@ const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"]
 
 /**
  * Every scalar setting, defined once: `adminHost` is `admin_host` in the file and `ADMIN_HOST` in
- * the environment. `npm run document` writes this table into
- * `docs/reference/settings.md`.
+ * the environment. `npm run document` writes this table into `docs/reference/settings.md`.
  */
 export const settings = {
   host: setting({ default: "127.0.0.1", parse: host, sentence: "Address that the public listener binds to." }),

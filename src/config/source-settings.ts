@@ -1,7 +1,7 @@
 import { setting } from "./setting.ts";
 import { anyText, count, header, httpUrl, networks } from "./values.ts";
 
-/** The settings of access to feeds, files, and other systems. */
+/** Settings for access to feeds, files, and other systems. */
 export const sourceSettings = {
   feedAuthorization: setting({
     default: "",

@@ -6,13 +6,13 @@ import type { SettingsFile } from "./file.ts";
 import { quote, type SettingProblems } from "./problems.ts";
 
 interface TableNames {
-  /** The path in the file of a path in the value. */
+  /** Maps a path in the value to its path in the file. */
   readonly toFilePath: (path: KeyPath) => KeyPath;
-  /** What a key of a table is, if not a setting of it: in a sentence, and in the plural. */
+  /** The noun for the keys of a table if not `a setting of [TABLE]`, and its plural. */
   readonly nameKeys?: (table: KeyPath) => readonly [string, string] | undefined;
 }
 
-/** @returns undefined if the value is not valid; then its problems were added */
+/** @returns undefined if the value is invalid; its problems are added to `problems` */
 export function parseTable<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,

@@ -14,12 +14,15 @@ export const anyText = (text: string) => text;
 export const host = (text: string) =>
   /^[\w.:-]+$/.test(text) ? text : expected("a host name or an IP address to bind");
 
-/** Names or addresses as they are in a URL, without a port; in lower case. */
-export function hosts(text: string): readonly string[] {
-  const names = text
+const split = (text: string) =>
+  text
     .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== "");
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+
+/** Host names or addresses as in a URL, but without a port. Returns them in lower case. */
+export function hosts(text: string): readonly string[] {
+  const names = split(text.toLowerCase());
   const areValid = names.every((name) => /^([\w.-]+|\[[\da-f:.]+\])$/.test(name) && URL.canParse(`http://${name}`));
   return areValid ? names : expected("host names without ports, separated by commas");
 }
@@ -44,31 +47,23 @@ export const header = (text: string) =>
 export const seconds = (text: string) =>
   /^\d{1,9}$/.test(text) ? Number(text) : expected("a whole number of seconds");
 
-/** @param min the smallest valid number of seconds */
-export const secondsBetween = (min: number, max: number) => (text: string) => {
-  const value = seconds(text);
-  return value >= min && value <= max ? value : expected(`${min} to ${max} seconds`);
-};
-
 export const count = (text: string) =>
   /^\d{1,6}$/.test(text) ? Number(text) : expected("a whole number up to 999999");
 
-/** At least one for each purpose. */
-export function connections(text: string): number {
-  const value = count(text);
-  return value >= 4 && value <= 100 ? value : expected("4 to 100 connections");
-}
+const between = (parse: (text: string) => number, min: number, max: number, unit: string) => (text: string) => {
+  const value = parse(text);
+  return value >= min && value <= max ? value : expected(`${min} to ${max} ${unit}`);
+};
 
-export function runs(text: string): number {
-  const value = count(text);
-  return value >= 1 && value <= 100 ? value : expected("1 to 100 runs");
-}
+export const secondsBetween = (min: number, max: number) => between(seconds, min, max, "seconds");
+
+/** Each of the four purposes needs at least one. */
+export const connections = between(count, 4, 100, "connections");
+
+export const runs = between(count, 1, 100, "runs");
 
 /** The length of a network's prefix. */
-export const bits = (most: number) => (text: string) => {
-  const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  return value >= 1 && value <= most ? value : expected(`1 to ${most} bits`);
-};
+export const bits = (max: number) => between((text) => (/^\d{1,3}$/.test(text) ? Number(text) : 0), 1, max, "bits");
 
 export const apiVersion = (text: string) =>
   /^(\d{4}-(01|04|07|10)|unstable)$/.test(text) ? text : expected("a version of the Admin API, such as 2026-10");
@@ -100,10 +95,10 @@ export const isServerUrl = (text: string) => isUrlOf(/^postgres(ql)?:\/\//, text
 export function databaseUrl(text: string): string {
   // Each process would have an empty store of its own.
   if (/^sqlite::memory:/.test(text)) expected("sqlite:PATH with the path of a file: a store in memory is not shared");
-  // The driver takes the rest for parameters.
+  // The driver would read what follows it as parameters.
   if (/^sqlite:.*\?/s.test(text)) expected("sqlite:PATH with a path without a question mark");
   if (/^sqlite:.*\S/s.test(text) || isServerUrl(text)) return text;
-  // Without a password: messages hide whatever is in its place.
+  // The format leaves out the password, because messages would hide that part.
   return expected("sqlite:PATH or postgres://USER@HOST:PORT/DATABASE, optionally with :PASSWORD after USER");
 }
 
@@ -117,10 +112,7 @@ const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
 /** Addresses and networks, such as `10.0.0.0/8`. */
 export function networks(text: string): readonly string[] {
-  const parts = text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
+  const parts = split(text);
   const areValid = parts.every((part) => network.safeParse(part).success);
   return areValid ? parts : expected("IP addresses or networks such as 10.0.0.0/8, separated by commas");
 }

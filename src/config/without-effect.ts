@@ -14,7 +14,7 @@ const platformSettings: readonly SettingName[] = [
   "shopifyWebhookSecretPrevious",
 ];
 
-/** Settings and secrets that are given although they change nothing, each as one sentence. */
+/** Lists settings and secrets that are set but have no effect, each as a sentence. */
 export function listSettingsWithoutEffect(config: Config): string[] {
   const { jobs, scheduler } = config;
   const sources = jobsOfBrands.flatMap((name) => (jobs[name] ?? []).map(({ source }) => source));
