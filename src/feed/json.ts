@@ -12,6 +12,8 @@ export interface JsonLimits {
   readonly maxKeys: number;
   /** Whether another list may follow a top-level list. */
   readonly allowsSeveralLists: boolean;
+  /** Whether most documents are flat objects, one in each line, which are parsed at once. */
+  readonly expectsRows: boolean;
 }
 
 /** For documents of any shape; large enough for any page of an export. */
@@ -21,6 +23,7 @@ const documentLimits: JsonLimits = {
   maxDepth: Number.POSITIVE_INFINITY,
   maxKeys: Number.POSITIVE_INFINITY,
   allowsSeveralLists: true,
+  expectsRows: false,
 };
 
 /** For the rows of a feed, which are flat objects with few fields. */
@@ -30,6 +33,7 @@ export const rowLimits: JsonLimits = {
   maxDepth: 64,
   maxKeys: 1000,
   allowsSeveralLists: false,
+  expectsRows: true,
 };
 
 /** More consecutive line breaks, spaces, and commas mean a damaged file, and would take minutes. */
@@ -42,6 +46,8 @@ export interface JsonDocument {
   readonly line: number;
   /** Top-level fields, including duplicates. */
   readonly fields: number;
+  /** Undefined if it was not parsed. */
+  readonly value?: object;
 }
 
 const code = (character: string) => character.charCodeAt(0);
@@ -94,8 +100,22 @@ export class JsonSplitter {
   /** @throws ServiceError `invalid_input` if a limit is exceeded, or text follows a list. */
   *push(chunk: string): Generator<JsonDocument> {
     let start = 0;
+    /** The end of a line that is not a row. */
+    let otherEnd = this.#limits.expectsRows ? -1 : chunk.length;
     for (let index = 0; index < chunk.length; index++) {
       const character = chunk.charCodeAt(index);
+      if (character === openBrace && !this.#inDocument && this.#depth === 0 && !this.#isObject && index > otherEnd) {
+        const end = chunk.indexOf("\n", index);
+        const row = end < 0 ? undefined : this.#parseRow(chunk.slice(index, end));
+        if (row !== undefined && !this.#isListClosed) {
+          this.#isEmpty = false;
+          this.#separators = 0;
+          yield row;
+          index = end - 1;
+          continue;
+        }
+        otherEnd = end < 0 ? chunk.length : end;
+      }
       if (character === newline) this.#line++;
       if (this.#inString) {
         if (this.#escaped) this.#escaped = false;
@@ -149,6 +169,20 @@ export class JsonSplitter {
     if (!this.#inDocument) return;
     this.#text += chunk.slice(start);
     this.#checkLength(this.#text.length);
+  }
+
+  /** @returns undefined unless the text is a flat object, without more fields than its keys, and within the limits */
+  #parseRow(line: string): JsonDocument | undefined {
+    let value: object;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      return undefined;
+    }
+    const text = line.trimEnd();
+    const fields = Object.keys(value).length;
+    const isPlain = fields === countColons(text) && !text.includes("[") && text.length <= this.#limits.maxLength;
+    return isPlain && fields <= this.#limits.maxKeys ? { text, line: this.#line, fields, value } : undefined;
   }
 
   #checkLength(length: number): void {
@@ -205,4 +239,11 @@ export class JsonSplitter {
     this.#inDocument = false;
     return document;
   }
+}
+
+/** As many as an object has fields, or more if its values have some. */
+function countColons(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;
+  return count;
 }

@@ -41,10 +41,10 @@ export class FieldNames {
 }
 
 /** Adds an object as a row, or rejects it. */
-export function addObject(batch: RowBatch, fieldNames: FieldNames, { text, line, fields }: JsonDocument): void {
+export function addObject(batch: RowBatch, fieldNames: FieldNames, { text, line, fields, value }: JsonDocument): void {
   let row: unknown;
   try {
-    row = JSON.parse(text);
+    row = value ?? JSON.parse(text);
   } catch {
     batch.reject(line, "invalid JSON", text);
     return;
