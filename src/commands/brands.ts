@@ -1,8 +1,8 @@
 import { ServiceError } from "../base/errors.ts";
-import { pluralize } from "../base/format.ts";
+import { describeRemoved, removeAction } from "../operators/actions/brands.ts";
 import { listGenerations } from "../personalization/generation.ts";
 import { jobsOfBrands } from "../personalization/options.ts";
-import { removePersonalization } from "../personalization/remove.ts";
+import { act } from "./act.ts";
 import { type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson, printTable } from "./output.ts";
 
@@ -29,16 +29,16 @@ export function printBrands(values: Values): Promise<boolean> {
 
 export function removeBrand(brand: string, values: Values): Promise<boolean> {
   return withStore(async (database, { jobs, brand: defaultBrand }) => {
-    const { generations, presentations } = await removePersonalization(database, brand);
-    if (generations + presentations === 0) {
+    const { outcome, removed } = await act(database, "remove-brand", removeAction(database, brand));
+    if (outcome === "refused") {
       const stored = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent).map((each) => each.brand);
       throw new ServiceError(
         "not_found",
         `no personalization of ${JSON.stringify(brand)} is stored; stored brands: ${stored.map((each) => JSON.stringify(each)).join(", ") || "none"}`,
       );
     }
-    if (values.json === true) printSafeJson({ brand, generations, presentations });
-    else print(`removed the personalization of ${brand}: ${describeRemoved(generations, presentations)}`);
+    if (values.json === true) printSafeJson({ brand, ...removed });
+    else print(`removed the personalization of ${brand}: ${describeRemoved(removed)}`);
     const configured = jobsOfBrands.some((name) =>
       (jobs[name] ?? []).some((job) => (job.brand ?? defaultBrand) === brand),
     );
@@ -46,8 +46,3 @@ export function removeBrand(brand: string, values: Values): Promise<boolean> {
     return true;
   });
 }
-
-const describeRemoved = (generations: number, presentations: number) =>
-  [pluralize(generations, "generation"), ...(presentations > 0 ? [pluralize(presentations, "presentation")] : [])].join(
-    ", ",
-  );

@@ -3,9 +3,10 @@ import { pause } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { abandonRuns } from "../jobs/claim.ts";
 import type { Run } from "../jobs/run.ts";
-import { cancelRun } from "../jobs/run-cancellation.ts";
 import { findRun } from "../jobs/runs.ts";
-import { describeOperator, onSignal, parseRunId, type Values, withStore } from "./common.ts";
+import { cancelAction } from "../operators/actions/runs.ts";
+import { act } from "./act.ts";
+import { onSignal, parseRunId, type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
 const pollMs = 250;
@@ -16,7 +17,9 @@ const patienceMs = 30_000;
 export async function cancel(text: string, values: Values): Promise<boolean> {
   const id = parseRunId("cancel", text);
   return await withStore(async (database, { leaseSeconds }) => {
-    if (!(await cancelRun(database, id, describeOperator()))) throw await explainRefusal(database, id);
+    const found = await findRun(database, id);
+    const { outcome: refused } = await act(database, "cancel", cancelAction(database, id, found));
+    if (refused !== undefined) throw await explainRefusal(database, id);
     printMessage(`run ${id} is being cancelled`);
     const run = await waitForEnd(database, id, patienceMs + leaseSeconds * 1000);
     const isCancelled = run.outcome !== "succeeded";

@@ -77,12 +77,12 @@ export const commands: Readonly<Record<string, Command>> = {
   "rollback personalization": {
     summary: "Restore the personalization that a brand had before its last import, or any stored generation of it.",
     options: rollbackOptions("Generation"),
-    run: async (_, values) => (await import("./rollback.ts")).rollback(values),
+    run: async (_, values) => (await import("./rollback.ts")).rollBackPersonalization(values),
   },
   "rollback presentation": {
     summary: "Restore the presentation that a brand had before its last import, or any stored one.",
     options: rollbackOptions("Presentation"),
-    run: async (_, values) => (await import("./presentation.ts")).rollBackNames(values),
+    run: async (_, values) => (await import("./rollback.ts")).rollBackPresentation(values),
   },
   run: {
     arguments: ["<job>"],

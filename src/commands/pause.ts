@@ -1,9 +1,11 @@
 import { readConfig } from "../config/index.ts";
-import { findPause, pauseJob, resumeJob } from "../jobs/job-pause.ts";
+import { findPause } from "../jobs/job-pause.ts";
 import { findRunUnderWay } from "../jobs/runs.ts";
+import { pauseAction, resumeAction } from "../operators/actions/jobs.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { listJobs } from "../service/jobs.ts";
-import { describeOperator, openLog, type Values, withStore } from "./common.ts";
+import { act } from "./act.ts";
+import { openLog, type Values, withStore } from "./common.ts";
 import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
@@ -11,7 +13,7 @@ import { print, printMessage, printSafeJson } from "./output.ts";
 export async function pause(name: string, values: Values): Promise<boolean> {
   const job = await findConfigured("pause", name, values);
   return await withStore(async (database) => {
-    const isNew = await pauseJob(database, name, job.brand, describeOperator());
+    const { isNew } = await act(database, "pause", pauseAction(database, job));
     const paused = await findPause(database, name, job.brand);
     const run = await findRunUnderWay(database, name, job.brand);
     if (values.json === true) {
@@ -28,7 +30,7 @@ export async function pause(name: string, values: Values): Promise<boolean> {
 export async function resume(name: string, values: Values): Promise<boolean> {
   const job = await findConfigured("resume", name, values);
   return await withStore(async (database) => {
-    const wasPaused = await resumeJob(database, name, job.brand);
+    const { wasPaused } = await act(database, "resume", resumeAction(database, job));
     const next = job.plan.schedule?.next(Date.now());
     const shown = next === undefined ? null : new Date(next).toISOString();
     if (values.json === true) printSafeJson({ job: name, brand: job.brand, was_paused: wasPaused, next: shown });

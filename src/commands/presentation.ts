@@ -6,11 +6,9 @@ import type { PresentationEntry } from "../personalization/presentation/entry.ts
 import { readPresentation } from "../personalization/presentation/parse.ts";
 import { findEntries } from "../personalization/presentation/store.ts";
 import { writeTemplate } from "../personalization/presentation/template.ts";
-import { rollBack } from "../personalization/rollback.ts";
 import { findCurrent, generations, presentations } from "../personalization/versions.ts";
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
-import { print, printJson, printMessage, printSafeJson } from "./output.ts";
-import { versionOf } from "./rollback.ts";
+import { print, printMessage, printSafeJson } from "./output.ts";
 
 /**
  * Compares the stored presentation, or that of a file, with the brand's current feed.
@@ -51,19 +49,6 @@ export function template(values: Values): Promise<boolean> {
     for await (const part of writeTemplate(database, generation, config.defaultLocale)) text += part;
     print(text.trimEnd());
     return true;
-  });
-}
-
-export async function rollBackNames(values: Values): Promise<boolean> {
-  const to = versionOf(values, "presentation");
-  return await withStore(async (database, config) => {
-    const brand = brandOf(config, values);
-    const change = await rollBack(database, presentations, brand, to);
-    if (change === undefined) printMessage(`nothing to roll back to for ${brand}`);
-    else if (values.json === true) printJson({ brand, presentation: change.to, before: change.from });
-    else if (change.from === change.to) printMessage(`presentation ${change.to} of ${brand} is already current`);
-    else printMessage(`made presentation ${change.to} of ${brand} current instead of ${change.from}`);
-    return change !== undefined;
   });
 }
 

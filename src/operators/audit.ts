@@ -69,11 +69,23 @@ export async function endAudit(
 const columns = `id, begun_at AS "begunAt", operator, client, action, subject, ended_at AS "endedAt", outcome, result`;
 const maxId = 2 ** 31 - 1;
 
-/** The newest records, newest first. @param before only those that began before this one */
-export async function listAudit({ read }: Queryable, before = maxId, limit = 50): Promise<AuditRecord[]> {
-  return await read<AuditRecord>(`SELECT ${columns} FROM audit_record WHERE id < $1 ORDER BY id DESC LIMIT ${limit}`, [
-    before,
-  ]);
+export interface AuditFilter {
+  readonly operator?: string | undefined;
+  /** Only records that began before this one. */
+  readonly before?: number | undefined;
+}
+
+/** The newest records, newest first. */
+export async function listAudit(
+  { read }: Queryable,
+  { operator, before = maxId }: AuditFilter,
+  limit: number,
+): Promise<AuditRecord[]> {
+  return await read<AuditRecord>(
+    `SELECT ${columns} FROM audit_record WHERE id < $1 ${operator === undefined ? "" : "AND operator = $2"}
+    ORDER BY id DESC LIMIT ${limit}`,
+    operator === undefined ? [before] : [before, operator],
+  );
 }
 
 /** @returns undefined when there is no such record */

@@ -8,7 +8,7 @@ import { toLocalPath } from "../../src/operators/sign-in.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { Operator, tokenLines } from "../support/operator.ts";
-import { createStore, enginesOf, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
+import { createStore, enginesOf, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 test.each([
@@ -536,6 +536,34 @@ keep_days = 30
     expect(head).toBe("Record,When,Operator,From,Action,Subject,Outcome,Result");
     expect(first).toMatch(/^\d+,2026-07-01T08:00:00\.000Z,ann,::1,run,"'=1\+1\nx{300}",not known yet,$/);
     await sql`DELETE FROM audit_record WHERE begun_at = ${begun.begun_at}`;
+  });
+
+  test("see what one of them did, also on the command line", async () => {
+    const ann = await signedIn(tokens.ann);
+    for (const command of ["pause", "resume"]) {
+      expect(await pds([command, "history-retention"], environment)).toMatchObject({ code: 0 });
+    }
+    const [{ operator }] = (await sql`SELECT operator FROM audit_record ORDER BY id DESC LIMIT 1`) as [Recorded];
+    const page = `/audit?${new URLSearchParams({ operator })}`;
+    expect((await ann.get("/audit")).html).toContain(`<a href="${page.replaceAll("&", "&amp;")}">${operator}</a>`);
+    const [, ...rows] = (await ann.get(`${page}&format=csv`)).html.trimEnd().split("\r\n");
+    expect(rows.map((row) => row.split(",").slice(2))).toEqual([
+      [operator, "command line", "resume", "history-retention for acme", "done", "resumed"],
+      [operator, "command line", "pause", "history-retention for acme", "done", "paused"],
+    ]);
+    expect((await ann.get(page)).html).toContain('<a href="/audit">All operators</a>');
+    expect((await ann.get("/audit?operator=nobody")).html).toContain("No records of this operator.");
+    await sql`INSERT INTO audit_record ${sql(
+      Array.from({ length: 51 }, (_, index) => ({
+        ...{ begun_at: "2026-07-01T08:00:00.000Z", operator: "ed", client: "::1", action: "run", subject: `${index}` },
+      })),
+    )}`;
+    const { html } = await ann.get("/audit?operator=ed");
+    const [, older = ""] = html.match(/href="([^"]+)">Older records/) ?? [];
+    const { html: rest } = await ann.get(older.replaceAll("&amp;", "&"));
+    expect([...rest.matchAll(/<a href="\/audit\/\d+">/g)]).toHaveLength(1);
+    expect(rest).toContain('<a href="/audit?operator=ed">Newest records</a>');
+    await sql`DELETE FROM audit_record WHERE operator = 'ed'`;
   });
 
   test("remove a brand only after they typed its name, and only what its page showed", async () => {

@@ -15,12 +15,13 @@ import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 const recordsPerPage = 50;
 const resultLength = 160;
 
-/** `GET /audit?before=`: what operators did, newest first, in pages. */
+/** `GET /audit?operator=&before=`: what operators did, newest first, in pages. */
 export async function auditPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const given = queryParameter(request, "before") ?? "";
   const before = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : undefined;
   // One extra record shows whether there is another page.
-  const found = await listAudit(database, before, recordsPerPage + 1);
+  const operator = queryParameter(request, "operator");
+  const found = await listAudit(database, { operator, before }, recordsPerPage + 1);
   const now = Date.parse(await readNow(database));
   const columns = columnsAt(now);
   const records = found.slice(0, recordsPerPage);
@@ -29,13 +30,14 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
     body: (
       <>
         {records.length === 0 ? (
-          <NoRecords />
+          <NoRecords isFiltered={operator !== undefined} />
         ) : (
           <Table columns={columns} rows={records} label="Audit records, newest first" />
         )}
         <nav class="pagination" aria-label="Pages">
-          {before === undefined ? "" : <a href="/audit">Newest records</a>}
-          {last === undefined ? "" : <a href={urlWithQuery("/audit", { before: last })}>Older records</a>}
+          {operator === undefined ? "" : <a href="/audit">All operators</a>}
+          {before === undefined ? "" : <a href={urlWithQuery("/audit", { operator })}>Newest records</a>}
+          {last === undefined ? "" : <a href={urlWithQuery("/audit", { operator, before: last })}>Older records</a>}
           {records.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
         </nav>
       </>
@@ -44,11 +46,14 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
   };
 }
 
-const NoRecords = () => (
-  <EmptyState title="No operator has done anything yet.">
-    <p>Sign-ins and actions in this console are listed here.</p>
-  </EmptyState>
-);
+const NoRecords = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <EmptyState title="No records of this operator." />
+  ) : (
+    <EmptyState title="No operator has done anything yet.">
+      <p>Sign-ins and actions in this console, and actions on the command line, are listed here.</p>
+    </EmptyState>
+  );
 
 const outcomeOf = ({ outcome }: AuditRecord) => outcome ?? "not known yet";
 
@@ -60,7 +65,11 @@ const columnsAt = (now: number): readonly Column<AuditRecord>[] => [
     cell: ({ id }) => <a href={`/audit/${id}`}>{id}</a>,
   },
   { title: "When", value: ({ begunAt }) => begunAt, cell: ({ begunAt }) => <StackedTime at={begunAt} now={now} /> },
-  { title: "Operator", value: ({ operator }) => operator },
+  {
+    title: "Operator",
+    value: ({ operator }) => operator,
+    cell: ({ operator }) => <a href={urlWithQuery("/audit", { operator })}>{operator}</a>,
+  },
   { title: "From", value: ({ client }) => client, class: "nowrap" },
   { title: "Action", value: ({ action }) => action, class: "nowrap" },
   {
@@ -106,7 +115,7 @@ export async function auditRecordPage(
           <EmptyState title="The action is in progress.">
             <p>
               <a href={`/audit/${record.id}`}>Load this page again</a> to see its result. If it still has none after
-              minutes, the service was stopped meanwhile, and part of the action may have been done.
+              minutes, the service or the command was stopped meanwhile, and part of the action may have been done.
             </p>
           </EmptyState>
         ) : (

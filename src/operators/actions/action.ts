@@ -1,8 +1,10 @@
 import { ServiceError } from "../../base/errors.ts";
+import { toSentence } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
 import type { DryRun } from "../../jobs/dry-run.ts";
 import type { ImportReport } from "../../jobs/import-report.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
+import type { AuditResult } from "../audit.ts";
 import type { Confirmation } from "./confirmation.ts";
 
 /** Dependencies of the actions. */
@@ -19,19 +21,47 @@ export interface ActionContext {
 
 /** The result of an action. */
 export interface ActionResult {
-  /** In words. */
+  /** In words; a sentence if it was refused. */
   readonly result: string;
+  /** Set if a check prevented the action. */
+  readonly outcome?: "refused";
   readonly report?: ImportReport;
   /** Page that shows it; by default the audit record. */
   readonly url?: string;
 }
 
-/** An action whose effect is known, so that an operator can check it first. */
-export interface PlannedAction extends Confirmation {
+/** An action as it is performed and recorded, in the console and on the command line. */
+export interface AuditedAction<Result extends ActionResult = ActionResult> {
   /** Subject of the action, such as a job or a run, for the audit. */
   readonly subject: string;
   /** @throws ServiceError when a check prevents it */
-  readonly perform: (operator: string) => Promise<ActionResult>;
+  readonly perform: (operator: string) => Promise<Result>;
+}
+
+/** An action whose effect is known, so that an operator can check it first. */
+export type PlannedAction = AuditedAction & Confirmation;
+
+/** How an action ended, and what it returned or threw. */
+export type EndedAction<Result extends ActionResult> = AuditResult &
+  ({ readonly done: Result } | { readonly error: unknown });
+
+/**
+ * Performs an action whose audit record has begun.
+ * @param reporter where the caller reports unexpected errors, as the subject of a sentence
+ */
+export async function performAction<Result extends ActionResult>(
+  { perform }: AuditedAction<Result>,
+  operator: string,
+  reporter: string,
+): Promise<EndedAction<Result>> {
+  try {
+    const done = await perform(operator);
+    return { outcome: "done", ...done, done };
+  } catch (error) {
+    if (error instanceof ServiceError) return { outcome: "refused", result: toSentence(error.message), error };
+    const result = `An internal error occurred; ${reporter} has it. Check what was changed.`;
+    return { outcome: "failed", result, error };
+  }
 }
 
 /**

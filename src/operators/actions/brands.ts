@@ -2,11 +2,13 @@ import { ServiceError } from "../../base/errors.ts";
 import { formatNumber, pluralize, utcTime } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
+import type { RemovedBrand } from "../../personalization/generation-removal.ts";
 import { jobsOfBrands } from "../../personalization/options.ts";
 import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
 import { removePersonalization } from "../../personalization/remove.ts";
 import { rollBack } from "../../personalization/rollback.ts";
 import {
+  type CurrentChange,
   currentByNow,
   findChange,
   generations,
@@ -14,7 +16,7 @@ import {
   requireCurrent,
   type VersionKind,
 } from "../../personalization/versions.ts";
-import { type Action, requireId, requireParameter } from "./action.ts";
+import { type Action, type ActionResult, type AuditedAction, requireId, requireParameter } from "./action.ts";
 
 interface StoredVersion {
   readonly id: number;
@@ -56,6 +58,8 @@ const presentationWords: Words<StoredPresentation> = {
   afterwards: "An unchanged file is not imported again. A new file is.",
 };
 
+const noneStored = (content: string, brand: string) => `No ${content} of ${brand} is stored.`;
+
 /** @throws ServiceError `conflict` without a current one */
 function requireStored<Version extends StoredVersion>(
   stored: readonly Version[],
@@ -64,7 +68,7 @@ function requireStored<Version extends StoredVersion>(
 ): Version {
   const current = stored.find(({ isCurrent }) => isCurrent);
   if (current !== undefined) return current;
-  throw new ServiceError("conflict", `No ${content} of ${brand} is stored.`);
+  throw new ServiceError("conflict", noneStored(content, brand));
 }
 
 /**
@@ -81,7 +85,6 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
   const { noun } = kind;
   return async ({ database, writer }, parameters) => {
     const brand = requireParameter(parameters, "brand");
-    const noEarlier = () => new ServiceError("conflict", `${brand} has no earlier ${noun}.`);
     const stored = await words.list(database, brand);
     const current = requireStored(stored, words, brand);
     const previous = (await findChange(database, kind, brand))?.to;
@@ -89,7 +92,8 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
     const to = isChosen ? requireId(parameters, "to") : previous;
     const target = stored.find(({ id }) => id === to);
     if (target === undefined) {
-      throw isChosen ? new ServiceError("conflict", `The ${noun} ${to} of ${brand} is not stored.`) : noEarlier();
+      const problem = isChosen ? `The ${noun} ${to} of ${brand} is not stored.` : noEarlier(kind, brand);
+      throw new ServiceError("conflict", problem);
     }
     requireFrom(parameters, kind, brand, current);
     if (target.id === current.id) throw currentByNow(kind, brand, current.id);
@@ -107,14 +111,46 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
       ],
       button: `Make ${noun} ${target.id} current`,
       fields: { brand, from: `${current.id}`, to: `${target.id}` },
-      subject: `${brand}, from ${noun} ${current.id} to ${target.id}`,
-      perform: async () => {
+      ...rollbackAction(writer, kind, brand, {
+        expected: { from: current.id, to: target.id },
         // Without its id, so that twice in a row goes two versions back.
-        const change = await rollBack(writer, kind, brand, target.id === previous ? undefined : target.id, current.id);
-        if (change === undefined) throw noEarlier();
-        return { result: `made ${noun} ${change.to} current instead of ${change.from}` };
-      },
+        to: target.id === previous ? undefined : target.id,
+        onlyFrom: current.id,
+      }),
     };
+  };
+}
+
+interface Rollback {
+  /** What it changes as far as is known, for the audit; undefined if there is no such version. */
+  readonly expected: CurrentChange | undefined;
+  /** As {@link rollBack} takes them. */
+  readonly to: number | undefined;
+  readonly onlyFrom?: number;
+}
+
+const noEarlier = ({ noun }: VersionKind, brand: string) => `${brand} has no earlier ${noun}.`;
+
+type RollbackResult = ActionResult & { readonly change: CurrentChange | undefined };
+
+export function rollbackAction(
+  database: Database,
+  kind: VersionKind,
+  brand: string,
+  { expected, to, onlyFrom }: Rollback,
+): AuditedAction<RollbackResult> {
+  const { noun } = kind;
+  return {
+    subject: expected === undefined ? brand : `${brand}, from ${noun} ${expected.from} to ${expected.to}`,
+    perform: async () => {
+      const change = await rollBack(database, kind, brand, to, onlyFrom);
+      if (change === undefined) return { result: noEarlier(kind, brand), outcome: "refused", change };
+      const result =
+        change.from === change.to
+          ? `${noun} ${change.to} was current already`
+          : `made ${noun} ${change.to} current instead of ${change.from}`;
+      return { result, change };
+    },
   };
 }
 
@@ -144,12 +180,26 @@ export const planRemoval: Action = async (context, parameters) => {
     button: "Remove the brand",
     fields: { brand, from: `${current.id}` },
     typed: { label: "Type the name of the brand to confirm", value: brand },
-    subject: brand,
-    perform: async () => {
-      const removed = await removePersonalization(context.writer, brand, current.id);
-      if (removed.generations === 0) throw new ServiceError("conflict", `${brand} was removed in the meantime.`);
-      const text = `${pluralize(removed.generations, "generation")}, ${pluralize(removed.presentations, "presentation")}`;
-      return { result: `removed ${text}` };
-    },
+    ...removeAction(context.writer, brand, current.id),
   };
 };
+
+/** @param onlyFrom refuses if another generation is now current */
+export const removeAction = (
+  database: Database,
+  brand: string,
+  onlyFrom?: number,
+): AuditedAction<ActionResult & { readonly removed: RemovedBrand }> => ({
+  subject: brand,
+  perform: async () => {
+    const removed = await removePersonalization(database, brand, onlyFrom);
+    return removed.generations + removed.presentations === 0
+      ? { result: noneStored(generationWords.content, brand), outcome: "refused", removed }
+      : { result: `removed ${describeRemoved(removed)}`, removed };
+  },
+});
+
+export const describeRemoved = ({ generations, presentations }: RemovedBrand) =>
+  [pluralize(generations, "generation"), ...(presentations > 0 ? [pluralize(presentations, "presentation")] : [])].join(
+    ", ",
+  );

@@ -1,11 +1,18 @@
 import { ServiceError } from "../../base/errors.ts";
-import { toSentence, truncate } from "../../base/format.ts";
+import { truncate } from "../../base/format.ts";
 import type { Log } from "../../base/log.ts";
 import { withTimeout } from "../../base/time.ts";
 import { RateLimiter } from "../../http/rate-limiter.ts";
-import type { AuditRequest, AuditResult } from "../audit.ts";
+import type { AuditRequest } from "../audit.ts";
 import { beginAudit, endAudit } from "../audit.ts";
-import type { Action, ActionContext, PlannedAction } from "./action.ts";
+import {
+  type Action,
+  type ActionContext,
+  type ActionResult,
+  type EndedAction,
+  type PlannedAction,
+  performAction,
+} from "./action.ts";
 import { planPresentationRollback, planRemoval, planRollback } from "./brands.ts";
 import { type Confirmation, typedField } from "./confirmation.ts";
 import { planDryRun, planForcedRun, planPause, planResume, planRun } from "./jobs.ts";
@@ -14,7 +21,7 @@ import { planCancellation, planRetries, planRetry } from "./runs.ts";
 export type { ActionContext } from "./action.ts";
 
 /** Everything that operators can do in the console, by its name in URLs and in the audit. */
-const actions: Readonly<Record<string, Action>> = {
+const actions = {
   run: planRun,
   "dry-run": planDryRun,
   force: planForcedRun,
@@ -26,7 +33,11 @@ const actions: Readonly<Record<string, Action>> = {
   rollback: planRollback,
   "rollback-presentation": planPresentationRollback,
   "remove-brand": planRemoval,
-};
+} satisfies Readonly<Record<string, Action>>;
+
+export type ActionName = keyof typeof actions;
+
+const isAction = (name: string): name is ActionName => Object.hasOwn(actions, name);
 
 /** How long a page waits for the end of an action; the audit record has it later. */
 const patienceMs = 5000;
@@ -34,8 +45,6 @@ const patienceMs = 5000;
 /** Refusals recorded per minute and operator, so that nobody with a token can fill the store. */
 const maxRefusals = 5;
 const maxRefusalLength = 500;
-
-type Ended = AuditResult & { readonly url?: string };
 
 /** Performs what operators ask for, and records it. */
 export class Actions {
@@ -82,7 +91,7 @@ export class Actions {
     const result = await withTimeout(ended, patienceMs, () => undefined);
     const record = `/audit/${id}`;
     if (result === undefined) return record;
-    if (result.outcome === "done") return result.url ?? record;
+    if (result.outcome === "done") return ("done" in result && result.done.url) || record;
     throw new ServiceError("conflict", `${result.result} This is audit record ${id}.`);
   }
 
@@ -103,7 +112,7 @@ export class Actions {
     error: unknown,
     asked = "",
   ): Promise<void> {
-    if (!(error instanceof ServiceError && Object.hasOwn(actions, action))) return;
+    if (!(error instanceof ServiceError && isAction(action))) return;
     if (!this.#refusals.take(by.operator).isAllowed) return;
     const request = { ...by, action, subject: toStorable(asked) };
     const ended = { outcome: "refused", result: toStorable(error.message) } as const;
@@ -122,31 +131,24 @@ export class Actions {
   }
 
   async #plan(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined) throw new ServiceError("not_found", "There is no such action.");
-    const plan = await action(this.#context, parameters);
+    if (!isAction(name)) throw new ServiceError("not_found", "There is no such action.");
+    const plan = await actions[name](this.#context, parameters);
     requireKnown(plan, parameters);
     return plan;
   }
 
-  async #end(id: number, request: AuditRequest, { perform }: PlannedAction): Promise<Ended> {
-    const ended = await perform(request.operator).then(
-      (done): Ended => ({ outcome: "done", ...done }),
-      (error): Ended => this.#toFailure(id, error),
-    );
+  async #end(id: number, request: AuditRequest, plan: PlannedAction): Promise<EndedAction<ActionResult>> {
+    const ended = await performAction(plan, request.operator, "the log");
     const { outcome, result } = ended;
+    if (outcome === "failed" && "error" in ended) {
+      this.#log.error({ audit: id, err: ended.error }, "an operator action failed");
+    }
     this.#log.info({ ...request, audit: id, outcome, result }, "operator action");
     // Its record says that it began, if the store is lost now.
     await endAudit(this.#context.writer, id, ended).catch((error) =>
       this.#log.error({ audit: id, err: error }, "cannot record the end of an operator action"),
     );
     return ended;
-  }
-
-  #toFailure(audit: number, error: unknown): Ended {
-    if (error instanceof ServiceError) return { outcome: "refused", result: toSentence(error.message) };
-    this.#log.error({ audit, err: error }, "an operator action failed");
-    return { outcome: "failed", result: "An internal error occurred; the log has it. Check what was changed." };
   }
 }
 

@@ -1,5 +1,6 @@
 import { ServiceError } from "../../base/errors.ts";
 import { formatNumber, pluralize, utcTime } from "../../base/format.ts";
+import type { Database } from "../../database/database.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
 import { findPause, pauseJob, resumeJob } from "../../jobs/job-pause.ts";
 import { findNewestRun, findRunUnderWay } from "../../jobs/runs.ts";
@@ -142,13 +143,17 @@ export const planPause: Action = async (context, parameters) => {
     ],
     button: "Pause",
     fields: fieldsOf(job),
-    subject: nameOf(job),
-    perform: async (operator) => {
-      const isNew = await pauseJob(context.writer, job.name, job.brand, operator);
-      return { result: isNew ? "paused" : "was paused already", url: "/actions" };
-    },
+    ...pauseAction(context.writer, job),
   };
 };
+
+export const pauseAction = (database: Database, job: PlannedJob) => ({
+  subject: nameOf(job),
+  perform: async (operator: string) => {
+    const isNew = await pauseJob(database, job.name, job.brand, operator);
+    return { result: isNew ? "paused" : "was paused already", url: "/actions", isNew };
+  },
+});
 
 /** Lets a job's schedule continue. */
 export const planResume: Action = async (context, parameters) => {
@@ -166,13 +171,17 @@ export const planResume: Action = async (context, parameters) => {
     ],
     button: "Resume",
     fields: fieldsOf(job),
-    subject: nameOf(job),
-    perform: async () => {
-      const wasPaused = await resumeJob(context.writer, job.name, job.brand);
-      return { result: wasPaused ? "resumed" : "was no longer paused", url: "/actions" };
-    },
+    ...resumeAction(context.writer, job),
   };
 };
+
+export const resumeAction = (database: Database, job: PlannedJob) => ({
+  subject: nameOf(job),
+  perform: async () => {
+    const wasPaused = await resumeJob(database, job.name, job.brand);
+    return { result: wasPaused ? "resumed" : "was not paused", url: "/actions", wasPaused };
+  },
+});
 
 export const listed = (jobs: readonly PlannedJob[]) =>
   `${pluralize(jobs.length, "job")}: ${jobs.map(nameOf).join(", ")}`;

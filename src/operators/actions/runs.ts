@@ -1,11 +1,12 @@
 import { ServiceError } from "../../base/errors.ts";
 import { utcTime } from "../../base/format.ts";
+import type { Database } from "../../database/database.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
 import { type Run, runStatuses } from "../../jobs/run.ts";
 import { cancelRun } from "../../jobs/run-cancellation.ts";
 import { listRunKinds, listRunsBefore, type RunFilter } from "../../jobs/run-list.ts";
 import { findLastRun, findRun, findRunUnderWay } from "../../jobs/runs.ts";
-import { type Action, type ActionContext, requireId } from "./action.ts";
+import { type Action, type ActionContext, type AuditedAction, requireId } from "./action.ts";
 import { factsOf, findLatest, listed, nameOf, requireIdle, requireJob, start } from "./jobs.ts";
 
 /** @throws ServiceError `conflict` */
@@ -39,15 +40,18 @@ export const planCancellation: Action = async (context, parameters) => {
     ],
     button: "Cancel the run",
     fields: { run: `${run.id}` },
-    subject: `run ${run.id}, ${run.job} for ${run.brand}`,
-    perform: async (operator) => {
-      if (await cancelRun(context.writer, run.id, operator)) {
-        return { result: "asked the run to end", url: `/runs/${run.id}` };
-      }
-      throw new ServiceError("conflict", `Run ${run.id} ended in the meantime.`);
-    },
+    ...cancelAction(context.writer, run.id, run),
   };
 };
+
+/** @param run undefined if there is none with the id, which is refused */
+export const cancelAction = (database: Database, id: number, run: Run | undefined): AuditedAction => ({
+  subject: run === undefined ? `run ${id}` : `run ${id}, ${run.job} for ${run.brand}`,
+  perform: async (operator) =>
+    (await cancelRun(database, id, operator))
+      ? { result: "asked the run to end", url: `/runs/${id}` }
+      : { result: `Run ${id} is not in progress.`, outcome: "refused" },
+});
 
 /** Runs the job of a run again that did not succeed. */
 export const planRetry: Action = async (context, parameters) => {
