@@ -1,13 +1,11 @@
 #!/usr/bin/env bun
 import packageJson from "../package.json" with { type: "json" };
 import { ServiceError } from "./base/errors.ts";
-import { otherSchema } from "./base/program.ts";
-import { interrupted, stoppedBy } from "./commands/common.ts";
+import { failed, otherSchema } from "./base/program.ts";
 import { print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 
-/** Exit statuses. */
-const failed = 1;
+/** Exit status of wrong usage, or of an invalid setting. */
 const misused = 2;
 
 /**
@@ -32,17 +30,19 @@ async function main(args: string[]): Promise<number> {
     if (typeof call === "number") return call;
     const result = await call();
     if (typeof result === "number") return result;
-    return result ? 0 : failureStatus();
+    return result ? 0 : (stoppedStatus() ?? failed);
   } catch (error) {
     reportFailure(error);
-    if (stoppedBy !== undefined) return failureStatus();
+    const stopped = stoppedStatus();
+    if (stopped !== undefined) return stopped;
     const { isOtherSchema } = await import("./database/index.ts");
     if (isOtherSchema(error)) return otherSchema;
     return error instanceof ServiceError && isMisuse(error) ? misused : failed;
   }
 }
 
-const failureStatus = () => (stoppedBy === "SIGINT" ? interrupted : failed);
+/** Set by a signal. */
+const stoppedStatus = () => (process.exitCode === undefined ? undefined : Number(process.exitCode));
 
 const isMisuse = ({ code }: ServiceError) => code === "bad_request" || code === "invalid_setting";
 

@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+/** Exit status of a failure. */
+export const failed = 1;
 /** Exit status when another version created the store. */
 export const otherSchema = 3;
 

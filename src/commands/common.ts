@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "nod
 import { constants, hostname, setPriority, userInfo } from "node:os";
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { failed } from "../base/program.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { settings } from "../config/settings.ts";
 import type { Database } from "../database/database.ts";
@@ -9,17 +10,15 @@ import type { Database } from "../database/database.ts";
 /** The parsed options of a command. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** The signal that stopped the command; undefined if none did. */
-export let stoppedBy: NodeJS.Signals | undefined;
-
 /** Exit status after SIGINT, by convention. */
-export const interrupted = 130;
+const interrupted = 130;
 /** The terminal signals the whole group, and npm signals again, so that one Ctrl+C is two signals. */
 const sameKeyMs = 1000;
 
 /**
- * Waits for SIGTERM, or for SIGINT from a person at the terminal. A SIGINT at least a second after
- * the first signal ends the process at once.
+ * Waits for SIGTERM, or for SIGINT from a person at the terminal, and sets the exit status of a
+ * command that it keeps from succeeding. A SIGINT at least a second after the first signal ends the
+ * process at once.
  */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
@@ -35,7 +34,7 @@ export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSi
     process.on("SIGINT", receive);
   });
   received.then((name) => {
-    stoppedBy = name;
+    process.exitCode = name === "SIGINT" ? interrupted : failed;
     controller.abort(new ServiceError("unavailable", `stopped by ${name}`));
   });
   return { received, signal: controller.signal };
