@@ -2,11 +2,13 @@
 import packageJson from "../package.json" with { type: "json" };
 import { ServiceError } from "./base/errors.ts";
 import { failed, otherSchema } from "./base/program.ts";
-import { print, printMessage } from "./commands/output.ts";
+import { NoReaderError, print, printMessage } from "./commands/output.ts";
 import { readConfig } from "./config/index.ts";
 
 /** Exit status of wrong usage, or of an invalid setting. */
 const misused = 2;
+/** As if the signal SIGPIPE had ended the process. */
+const unread = 141;
 
 /**
  * Finds the command to run, or the exit status if there is none. The service and `--version` start
@@ -32,6 +34,7 @@ async function main(args: string[]): Promise<number> {
     if (typeof result === "number") return result;
     return result ? 0 : (stoppedStatus() ?? failed);
   } catch (error) {
+    if (error instanceof NoReaderError) return unread;
     reportFailure(error);
     const stopped = stoppedStatus();
     if (stopped !== undefined) return stopped;

@@ -11,6 +11,9 @@ import { fileKey } from "../config/settings.ts";
 const escapeControls = (text: string) =>
   text.replace(/[^\P{Cc}\n\t]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
+/** The reader of standard output has gone, as `head` goes once it has its lines. */
+export class NoReaderError extends ServiceError {}
+
 /**
  * Prints data to standard output.
  * @throws ServiceError `unavailable` if it is lost, so that the command fails
@@ -24,7 +27,10 @@ export function print(line: string): void {
       const { code, message } = cause as NodeJS.ErrnoException;
       // A pipe that does not block is full for a moment.
       if (code === "EAGAIN") Bun.sleepSync(1);
-      else throw new ServiceError("unavailable", `cannot write to standard output: ${message}`, { cause });
+      else {
+        const LostError = code === "EPIPE" ? NoReaderError : ServiceError;
+        throw new LostError("unavailable", `cannot write to standard output: ${message}`, { cause });
+      }
     }
   }
 }

@@ -46,7 +46,7 @@ const dryRun = (job: Job, values: Values) =>
   );
 
 /** Runs a configured job in a child process, as the service does. */
-export async function runSupervised(name: string, values: Values): Promise<boolean> {
+export async function runSupervised(name: string, values: Values): Promise<boolean | number> {
   const config = readConfig(process.env);
   const log = await openLog(config);
   // First, so that a mistyped name creates no store.
@@ -79,7 +79,7 @@ export async function runSupervised(name: string, values: Values): Promise<boole
     });
     await monitors.settled(signal);
     if (run === "released") throw new ServiceError("unavailable", `${name}: this program was replaced; try again`);
-    return run?.outcome === "succeeded" && status === 0;
+    return run?.outcome === "succeeded" && status;
   });
 }
 

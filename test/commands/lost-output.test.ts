@@ -33,6 +33,18 @@ describe("pds run", () => {
   });
 });
 
+test.each([
+  ["head -1", "{\n"],
+  ["true", ""],
+])("a command whose reader has gone ends quietly, as the signal SIGPIPE would end it: | %s", async (reader, read) => {
+  const script = `{ "$0" "$@"; echo "status $?" >&2; } | ${reader}`;
+  // The document is larger than a pipe.
+  const child = Bun.spawn(["sh", "-c", script, process.execPath, main, "openapi"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  expect([await child.stdout.text(), await child.stderr.text()]).toEqual([read, "status 141\n"]);
+});
+
 test("the service survives the loss of its log", async () => {
   const child = start("2> /dev/full", "serve");
   let printed = "";
