@@ -1,5 +1,6 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { findSimilar } from "../base/suggest.ts";
 import type { CommandOption, Command as Definition } from "./command.ts";
 import { commands, groups } from "./index.ts";
 import { print, printMessage } from "./output.ts";
@@ -18,7 +19,7 @@ export function parseArguments(args: readonly string[], misused: number): Call |
     .description("Serves personalization, job history, and product details, and runs the jobs that keep them current.")
     .version(packageJson.version, "--version", "Print the version.")
     .helpOption("-h, --help", "Print this help.")
-    .helpCommand("help [command]", "Print the help of a command.")
+    .helpCommand(false)
     .configureHelp({ minWidthToWrap: 20 })
     // Options after a command are those of the command, also after "--".
     .enablePositionalOptions()
@@ -38,6 +39,9 @@ export function parseArguments(args: readonly string[], misused: number): Call |
       call = () => definition.run(command.args, command.opts());
     });
   }
+  const help = program.command("help").description("Print the help of a command.");
+  report(help, "pds help");
+  help.addArgument(new Argument("[command...]")).action((names: string[]) => names.reduce(findCommand, program).help());
   try {
     program.parse(args, { from: "user" });
   } catch (error) {
@@ -45,6 +49,16 @@ export function parseArguments(args: readonly string[], misused: number): Call |
     throw error;
   }
   return call ?? misused;
+}
+
+/** @throws CommanderError after a message about misuse */
+function findCommand(parent: Command, name: string): Command {
+  const found = parent.commands.find((command) => command.name() === name);
+  if (found !== undefined) return found;
+  const valid = parent.commands.map((command) => command.name());
+  const similar = findSimilar(name, valid);
+  const all = valid.length === 0 ? "" : `; the commands are ${valid.join(", ")}`;
+  return parent.error(`unknown command '${name}'${similar === undefined ? all : ` (Did you mean ${similar}?)`}`);
 }
 
 /** Finds or creates the command that holds a group of commands. */

@@ -132,6 +132,22 @@ describe("help", () => {
     }
   });
 
+  test.each(["", "import", "import products", "brands remove"])("is printed by pds help %s", async (command) => {
+    const words = command.split(" ").filter(Boolean);
+    expect(await dataOf(["help", ...words])).toBe(await dataOf([...words, "--help"]));
+  });
+
+  test.each([
+    [["nope"], /^pds: unknown command 'nope'; the commands are serve, import, .*completions, help; see pds --help\n$/],
+    [["platform", "subscrib"], "pds: unknown command 'subscrib' (Did you mean subscribe?); see pds platform --help\n"],
+    [["pause", "x"], "pds: unknown command 'x'; see pds pause --help\n"],
+  ])("of an unknown command is an error that says what is valid: pds help %j", async (words, message) => {
+    const { code, stdout, stderr } = await pds(["help", ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    if (typeof message === "string") expect(stderr).toBe(message);
+    else expect(stderr).toMatch(message);
+  });
+
   test("is printed for -h too, and among other arguments", async () => {
     expect(await dataOf(["import", "products", "-h", "--json"])).toBe(await dataOf(["import", "products", "--help"]));
   });
