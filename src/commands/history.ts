@@ -27,11 +27,16 @@ export async function printHistory(text: string, values: Values): Promise<boolea
 /** @param nowMs by the clock that dates the runs */
 function toFilter({ job, brand, outcome, since }: Values, nowMs: number): FinishedRunFilter {
   return {
-    ...(typeof job === "string" && { job }),
-    ...(typeof brand === "string" && { brand }),
+    ...(typeof job === "string" && { job: toName("job", job) }),
+    ...(typeof brand === "string" && { brand: toName("brand", brand) }),
     ...(typeof outcome === "string" && { outcome: toOutcome(outcome) }),
     ...(typeof since === "string" && { since: toInstant(since, nowMs) }),
   };
+}
+
+function toName(noun: string, text: string): string {
+  if (text.trim() !== "") return text;
+  throw new ServiceError("bad_request", `--${noun}: expected the name of a ${noun}`);
 }
 
 function toOutcome(text: string) {

@@ -187,6 +187,8 @@ describe("wrong usage exits with 2 and says what is wrong", async () => {
     ["an unknown order", ["history", "up"], "asc or desc"],
     ["an order in capitals", ["history", "DESC"], "asc or desc"],
     ["two orders", ["history", "asc", "desc"], "Expected 1 argument but got 2"],
+    ["an empty name of a job", ["history", "--job", ""], "--job: expected the name of a job"],
+    ["an empty name of a brand", ["history", "--brand", " "], "--brand: expected the name of a brand"],
   ])("%s", async (_, args, words) => {
     // An import that has begun creates the store, to record it.
     const DATABASE_URL = args[0] === "import" ? await createStore("sqlite") : migrated;
