@@ -145,20 +145,24 @@ async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, job
   return { pauses, missing } satisfies Stored;
 }
 
-function toTimesRow({ next, paused_since, paused_by, ...rest }: ReturnType<typeof listTimes>[number]) {
-  const times = paused_since === null ? next.join(", ") : `paused since ${paused_since} by ${paused_by}`;
-  return { ...rest, next: times };
+function toTimesRow({ job, brand, schedule, time_zone, times, ...rest }: ReturnType<typeof listTimes>[number]) {
+  const { paused_since, paused_by } = rest;
+  const shown = times.map((time) => time.replace(".000Z", "Z")).join(", ");
+  const next = paused_since === null ? shown : `paused since ${paused_since} by ${paused_by}`;
+  return { job, brand, schedule: `${schedule} ${time_zone}`, next };
 }
 
-/** The next times of a job's schedule, in its time zone and in UTC. */
+/** The next times of a job's schedule. A paused job has no next run. */
 function listTimes({ name, brand, plan: { schedule } }: PlannedJob, pause: JobPause | undefined) {
   if (schedule === undefined) return [];
-  const next: string[] = [];
-  for (let at = Date.now(); next.length < shownTimes; ) {
+  const times: string[] = [];
+  for (let at = Date.now(); times.length < shownTimes; ) {
     at = schedule.next(at);
-    next.push(new Date(at).toISOString().replace(".000Z", "Z"));
+    times.push(new Date(at).toISOString());
   }
   const { pausedAt = null, pausedBy = null } = pause ?? {};
-  const shown = `${schedule.expression} ${schedule.timeZone}`;
-  return [{ job: name, brand, schedule: shown, next, paused_since: pausedAt, paused_by: pausedBy }];
+  const { expression, timeZone } = schedule;
+  const next = pause === undefined ? (times[0] ?? null) : null;
+  const paused = { paused_since: pausedAt, paused_by: pausedBy };
+  return [{ job: name, brand, schedule: expression, time_zone: timeZone, next, times, ...paused }];
 }

@@ -32,6 +32,7 @@ function toJobJson({ job: { source, plan }, status: { job, brand, last, lastSucc
     job,
     brand,
     schedule: plan.schedule?.expression ?? null,
+    timeZone: plan.schedule?.timeZone ?? null,
     ...status,
     lastSuccessAt: lastSuccess,
     outcome: last?.outcome ?? neverRun,

@@ -24,8 +24,8 @@ export async function printLogs(text: string, values: Values): Promise<boolean> 
   });
 }
 
-function toJson({ id, ...run }: Run, report: ImportReport | undefined) {
-  return toSnakeCase({ run: id, ...run, report: report ?? null });
+function toJson({ id, isFirst, ...run }: Run, report: ImportReport | undefined) {
+  return toSnakeCase({ run: id, ...run, isFirst: isFirst === 1, report: report ?? null });
 }
 
 function describeRun({ id, job, brand, startedAt, finishedAt, outcome, counts, reason }: Run): string[] {

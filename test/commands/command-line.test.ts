@@ -318,7 +318,15 @@ describe("jobs", async () => {
     const never = { outcome: "never run", finished_at: "", counts: 0, reason: null, last_success_at: null, age: null };
     const notPaused = { paused_since: null, paused_by: null };
     const still = {
-      ...{ brand: "acme", schedule: null, next: null, running_since: null, is_stale: false, is_ahead: false },
+      ...{
+        brand: "acme",
+        schedule: null,
+        time_zone: null,
+        next: null,
+        running_since: null,
+        is_stale: false,
+        is_ahead: false,
+      },
       ...notPaused,
     };
     expect(await jsonOf(["jobs"], environment, cwd)).toEqual([

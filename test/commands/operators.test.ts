@@ -72,6 +72,7 @@ describe.each([...enginesOf("sqlite")])("on %s", async (engine) => {
       run: 2,
       brand: "a/b `$x` é",
       report: { notes: [] },
+      is_first: false,
     });
     const { code, stderr } = await pds(["logs", "99"], environment);
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'pds: there is no run 99; "pds history" lists the runs\n' });
@@ -206,17 +207,42 @@ describe("pds check", () => {
       {
         job: "personalization-import",
         brand: "default",
-        schedule: "@daily UTC",
-        next: expect.any(Array),
+        schedule: "@daily",
+        time_zone: "UTC",
+        next: schedules[0].times[0],
+        times: expect.any(Array),
         paused_since: null,
         paused_by: null,
       },
     ]);
-    expect(schedules[0].next).toHaveLength(5);
+    expect(schedules[0].times).toHaveLength(5);
     expect(settings_without_effect).toHaveLength(1);
     expect(warnings).toEqual([]);
     expect(existsSync(join(folder, "unchecked.sqlite"))).toBe(false);
   });
+});
+
+test("pds jobs and pds check print a schedule and its next run in one way", async () => {
+  const [PDS_CONFIG = ""] = await writeFiles(folder, {
+    "daily.toml": '[jobs.history-retention]\nschedule = "0 3 * * *"\ntime_zone = "Asia/Tokyo"\n',
+  });
+  const environment = { PDS_CONFIG, DATABASE_URL: await createMigratedStore("sqlite") };
+  const shown = async () => {
+    const [job] = await jsonOf(["jobs"], environment);
+    const [checked] = JSON.parse((await pds(["check", "--json"], environment)).stdout).schedules;
+    return [job, checked].map(({ schedule, time_zone, next }) => ({ schedule, time_zone, next }));
+  };
+  const schedule = { schedule: "0 3 * * *", time_zone: "Asia/Tokyo" };
+  const next = expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(await shown()).toEqual([
+    { ...schedule, next },
+    { ...schedule, next },
+  ]);
+  expect((await pds(["pause", "history-retention"], environment)).code).toBe(0);
+  expect(await shown()).toEqual([
+    { ...schedule, next: null },
+    { ...schedule, next: null },
+  ]);
 });
 
 test("pds check names what a store lacks", async () => {
