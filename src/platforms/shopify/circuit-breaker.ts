@@ -1,5 +1,5 @@
 import type { OperationName } from "./queries.ts";
-import { mayRetry, type RequestFailure, ShopifyError } from "./retry.ts";
+import { isOfProducts, mayRetry, type RequestFailure, ShopifyError } from "./retry.ts";
 
 /** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
 const maxFailures = 5;
@@ -56,8 +56,7 @@ export class CircuitBreaker {
 }
 
 /** An outage may look the same, but is temporary. */
-const isOfOneProduct = (failure: RequestFailure) =>
-  failure.kind === "graphql" && failure.isPartial === true && !mayRetry(failure);
+const isOfOneProduct = (failure: RequestFailure) => isOfProducts(failure) && !mayRetry(failure);
 
 /** Whether any other request of the same kind would fail in the same way. */
 function concernsShop(failure: RequestFailure): boolean {

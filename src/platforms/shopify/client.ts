@@ -8,7 +8,7 @@ import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { type ReportedCost, readCost } from "./reported-cost.ts";
-import type { Responses } from "./responses.ts";
+import { type Responses, shapes } from "./responses.ts";
 import { describeFailure, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
 import { createPointsTaker } from "./shared-points.ts";
 import { Throttle, type ThrottleStatus } from "./throttle.ts";
@@ -145,12 +145,12 @@ function createSender({
       checkVersion(response.headers.get("x-shopify-api-version"));
       const canRenewToken = response.status === 401 && token.renew(accessToken);
       if (!response.ok) return { failure: toStatusFailure(response), canRenewToken };
-      const answer = (await readJson(response, maxBodyMegabytes)) as Body;
+      const answer: Body = Object(await readJson(response, maxBodyMegabytes));
       const reported = readCost(answer.extensions?.cost);
       status = reported?.status;
       if (reported !== undefined) refund = cost - reported.actual;
       if (reported !== undefined) costs.set(key, reported.requested);
-      const outcome = toOutcome(answer, reported);
+      const outcome = toOutcome(operation, answer, reported);
       if ("data" in outcome) options.onResponse?.({ sentAtMs: platformMs, documents: sent });
       return { ...outcome, sent };
     } catch (error) {
@@ -205,15 +205,26 @@ function toStatusFailure({ status, headers }: Response): RequestFailure {
 
 type ShopifyErrorEntry = FieldError & { readonly message?: string };
 
-function toOutcome({ data, errors }: Body, cost: ReportedCost | undefined): Outcome {
+/** A part of one product, below which another product may be fine. */
+const ofOneProduct = /^\.product(Variant)?\./;
+
+function toOutcome(operation: OperationName, { data, errors }: Body, cost: ReportedCost | undefined): Outcome {
   if (errors != null && !(Array.isArray(errors) && errors.length === 0)) {
-    // Shopify also sends plain text here instead of a list.
-    const entries: ShopifyErrorEntry[] = Array.isArray(errors) ? errors : [{ message: String(errors) }];
+    const entries = (Array.isArray(errors) ? errors : [errors]).map(toErrorEntry);
     return { failure: toGraphqlFailure(entries, cost), errors: entries };
   }
-  if (typeof data !== "object" || data === null)
-    return { failure: { kind: "network", message: "the response has no data" } };
-  return { data };
+  // A proxy may break the schema.
+  const path = shapes[operation](data);
+  if (path === undefined) return { data };
+  const message = `the response has no valid data${path}`;
+  return { failure: { kind: "network", message, isPartial: ofOneProduct.test(path) } };
+}
+
+/** Shopify also sends plain text instead of a list of objects. */
+function toErrorEntry(error: unknown): ShopifyErrorEntry {
+  if (typeof error !== "object" || error === null) return { message: String(error) };
+  const { path, ...entry } = error as ShopifyErrorEntry;
+  return Array.isArray(path) ? { ...entry, path } : entry;
 }
 
 function toGraphqlFailure(entries: readonly ShopifyErrorEntry[], cost: ReportedCost | undefined): RequestFailure {

@@ -62,7 +62,7 @@ export function convert(
  * defaults, for products that have no stored values yet.
  * @param unnamed gets the images that are left out, because a response must not contain a wrong
  *   identifier
- * @throws Error when a required value is missing, or not one that the contract can express
+ * @throws Error when a value is not one that the contract can express
  */
 export function toProduct(
   product: CompleteProduct,
@@ -79,9 +79,9 @@ export function toProduct(
   const publishedAt = publicationTime(product, publication, shop.readAtMs);
   return {
     id,
-    title: required(product.title, "title"),
+    title: product.title,
     body_html: product.descriptionHtml ?? "",
-    handle: required(product.handle, "handle"),
+    handle: product.handle,
     created_at: toLocal(product.createdAt),
     updated_at: toLocal(product.updatedAt),
     published_at: publishedAt === null ? null : toLocal(publishedAt),
@@ -118,12 +118,6 @@ function publicationTime(
   // Of many publications, some are not read. A past date of an unpublished product means nothing.
   if (publishedOnPublication) return date ?? createdAt;
   return date !== undefined && Date.parse(date) > readAtMs ? date : null;
-}
-
-/** The schema excludes null here; without this check, it would reach readers. */
-function required<Value>(value: Value, name: string): NonNullable<Value> {
-  if (value != null) return value;
-  throw new Error(`it was sent without its ${name}`);
 }
 
 interface Positioned {
@@ -214,9 +208,9 @@ function toOption({ id, name, position, values }: ShopifyOption, productId: Id):
   return {
     id: toId(id.slice(id.lastIndexOf("/") + 1)),
     product_id: productId,
-    position: required(position, "position of an option"),
-    name: required(name, "name of an option"),
-    values: values.map((value) => required(value, "value of an option")),
+    position,
+    name,
+    values: [...values],
   };
 }
 
@@ -235,16 +229,16 @@ function toVariant(
     id,
     product_id: toId(product.legacyResourceId),
     inventory_item_id: toId(inventoryItem.legacyResourceId),
-    position: required(variant.position, "position of a variant"),
+    position: variant.position,
     image_id: toImageId(variant.image?.id),
     barcode: variant.barcode ?? "",
     sku: variant.sku ?? "",
-    title: required(variant.title, "title of a variant"),
+    title: variant.title,
     price: requiredMoney(variant.price, "price"),
     compare_at_price: variant.compareAtPrice == null ? null : requiredMoney(variant.compareAtPrice, "compareAtPrice"),
     // Reading other fulfillment or tracking services would require access to locations.
     fulfillment_service: product.isGiftCard ? "gift_card" : "manual",
-    inventory_management: required(inventoryItem.tracked, "stock tracking of a variant") ? "shopify" : null,
+    inventory_management: inventoryItem.tracked ? "shopify" : null,
     inventory_policy: variant.inventoryPolicy?.toLowerCase() ?? "deny",
     inventory_quantity: variant.inventoryQuantity ?? 0,
     old_inventory_quantity: variant.inventoryQuantity ?? 0,
@@ -297,10 +291,10 @@ function toMetafields(
     id: toId(metafield.legacyResourceId),
     owner_id: ownerId,
     owner_resource: ownerResource,
-    namespace: required(metafield.namespace, "namespace of a metafield"),
-    key: required(metafield.key, "key of a metafield"),
-    value: required(metafield.value, "value of a metafield"),
-    type: required(metafield.type, "type of a metafield"),
+    namespace: metafield.namespace,
+    key: metafield.key,
+    value: metafield.value,
+    type: metafield.type,
     description: metafield.description ?? null,
     created_at: toLocal(metafield.createdAt),
     updated_at: toLocal(metafield.updatedAt),

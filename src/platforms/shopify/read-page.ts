@@ -1,9 +1,9 @@
 import type { CatalogPage, PlatformProduct, UnusableProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
-import { findLackingList, firstSizes, settleMs, toComplete } from "./read-product.ts";
-import type { Responses } from "./responses.ts";
-import { isTooLarge, type RequestFailure, ShopifyError } from "./retry.ts";
+import { firstSizes, settleMs, toComplete } from "./read-product.ts";
+import { product as productShape, type Responses } from "./responses.ts";
+import { isOfProducts, isTooLarge, ShopifyError } from "./retry.ts";
 
 /** The most products per request. 50 cost seven times as much as one. */
 const maxPageSize = 50;
@@ -82,7 +82,7 @@ function toCatalogPage({ shop, products }: Responses["ProductsPage"], sent: Sent
   const unread: bigint[] = [];
   for (const product of products.nodes) {
     // Read alone, such a product is named, and the others of the page are stored.
-    const complete = findLackingList(product) === undefined ? toComplete(product) : undefined;
+    const complete = productShape(product) === undefined ? toComplete(product) : undefined;
     if (complete === undefined) {
       unread.push(BigInt(product.legacyResourceId));
       continue;
@@ -93,9 +93,6 @@ function toCatalogPage({ shop, products }: Responses["ProductsPage"], sent: Sent
   }
   return { shopId: shop.id, readAtMs: startedAtMs, products: converted, unread };
 }
-
-/** Whether other pages may succeed. */
-const isOfProducts = (failure: RequestFailure) => failure.kind === "graphql" && failure.isPartial === true;
 
 const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, metafields: 1 };
 

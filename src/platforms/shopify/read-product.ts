@@ -3,8 +3,7 @@ import { ChangingProductError, lagMs, type ProductReading, UnusableProductError 
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import type { CompleteProduct, CompleteVariant, FirstPage, PagedVariant } from "./complete-product.ts";
 import { convert, unitsOf } from "./mapping.ts";
-import type { Responses } from "./responses.ts";
-import { isTooLarge, ShopifyError } from "./retry.ts";
+import { describeFailure, isOfProducts, isTooLarge, ShopifyError } from "./retry.ts";
 
 /** Two changes within a second have the same `updatedAt`. */
 const sameDateMs = 2000;
@@ -54,7 +53,7 @@ class ChangedWhileRead extends Error {
  * product that changes all the time. One that takes several responses is read when its last change
  * is long enough ago that they agree.
  * @throws ShopifyError when Shopify does not answer; ChangingProductError when the responses do not
- *   agree; UnusableProductError when the product cannot be converted
+ *   agree; UnusableProductError when only this product cannot be read or converted
  */
 export async function readProduct(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   let newest = "";
@@ -64,6 +63,9 @@ export async function readProduct(request: SendRequest, id: bigint, options: Req
     try {
       return await readOnce(request, id, options);
     } catch (error) {
+      if (error instanceof ShopifyError && !error.isGeneral && isOfProducts(error.failure)) {
+        throw new UnusableProductError(`cannot be read: ${describeFailure(error.failure)}`, { cause: error });
+      }
       if (!(error instanceof ChangedWhileRead)) throw error;
       if (error.updatedAt > newest) newest = error.updatedAt;
       if (error.waitMs === 0) continue;
@@ -84,9 +86,10 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
       sent = [response];
     };
     const response = await request("ProductById", { id: gid, ...sizes }, { ...options, onResponse });
-    const { shop, product } = checkAnswer(response, gid);
-    const lacking = product === null ? undefined : findLackingList(product);
-    if (lacking !== undefined) throw new UnusableProductError(`was sent without its ${lacking}`);
+    const { shop, product } = response;
+    if (product !== null && product.id !== gid) {
+      throw new ShopifyError("ProductById", { kind: "network", message: "the response is about another product" });
+    }
     return { shop, product, complete: product === null ? undefined : toComplete(product) };
   };
   let read = await readDocument(firstSizes);
@@ -115,26 +118,6 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
   const isSettled = startedAtMs() >= Date.parse(product.updatedAt) + settleMs;
   return { ...reading(), found: { ...found, isSettled } };
-}
-
-/** Only an explicit null means that there is no such product. A proxy may break the schema. */
-function checkAnswer({ shop, product }: Partial<Responses["ProductById"]>, gid: string) {
-  const isAnswer = shop != null && product !== undefined && (product === null || product.id === gid);
-  if (isAnswer) return { shop, product };
-  throw new ShopifyError("ProductById", { kind: "network", message: "the response is about another product, or none" });
-}
-
-const listNames = ["images", "media", "metafields", "variants"] as const;
-
-/** A list that is null, or has null in it, which the schema excludes. */
-export const findLackingList = (product: FirstPage): string | undefined =>
-  listNames.find((name) => product[name] === null || product[name]?.nodes.some(isLacking));
-
-/** Whether an object is null, or the list of a variant's metafields is, or has null in it. */
-function isLacking(node: unknown): boolean {
-  if (node === null) return true;
-  const { metafields } = node as { readonly metafields?: NodePage<unknown> | null };
-  return metafields === null || metafields?.nodes.some((each) => each === null) === true;
 }
 
 /** The product if its first pages have everything. */
@@ -214,12 +197,12 @@ async function completeVariants(
 async function readRemaining<Node>(
   name: string,
   first: NodePage<Node>,
-  next: (after: string | null) => Promise<NodePage<Node> | null | undefined>,
+  next: (after: string | null) => Promise<NodePage<Node> | undefined>,
 ): Promise<Node[]> {
   const nodes = [...first.nodes];
   for (let { pageInfo } = first; pageInfo.hasNextPage; ) {
     const page = await next(pageInfo.endCursor);
-    if (page == null || page.nodes.some(isLacking)) throw new UnusableProductError(`was sent without its ${name}`);
+    if (page === undefined) throw new UnusableProductError(`was sent without its ${name}`);
     if (page.pageInfo.hasNextPage && page.pageInfo.endCursor === pageInfo.endCursor) {
       throw new UnusableProductError(`was sent with pages of its ${name} that do not end`);
     }

@@ -3,8 +3,8 @@ import { PlatformError } from "../platform.ts";
 
 /** Why a request to Shopify failed. */
 export type RequestFailure =
-  /** No response, or one that is incomplete or not JSON. */
-  | { readonly kind: "network"; readonly message: string }
+  /** No response, or one that is incomplete, not JSON, or not as the schema promises. */
+  | { readonly kind: "network"; readonly message: string; readonly isPartial?: boolean }
   /** A response that is larger than any should be. */
   | { readonly kind: "large"; readonly message: string }
   | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number }
@@ -18,7 +18,7 @@ export type RequestFailure =
       readonly codes: readonly string[];
       readonly message: string;
       readonly refused?: readonly string[];
-      /** Whether each error is about a part of the response, so that another product may be fine. */
+      /** Whether it is about a part of the response, so that another product may be fine. */
       readonly isPartial?: boolean;
     };
 
@@ -57,6 +57,7 @@ export function retryDelayMs(failure: RequestFailure, attempt: Attempt, random: 
 export function mayRetry(failure: RequestFailure): boolean {
   switch (failure.kind) {
     case "network":
+      return failure.isPartial !== true;
     case "throttled":
       return true;
     case "grant":
@@ -72,6 +73,9 @@ export function mayRetry(failure: RequestFailure): boolean {
       return false;
   }
 }
+
+/** Whether other products may be read, though this request fails. */
+export const isOfProducts = (failure: RequestFailure) => "isPartial" in failure && failure.isPartial === true;
 
 /** Whether a smaller page may succeed. */
 export function isTooLarge(failure: RequestFailure): boolean {

@@ -31,7 +31,9 @@ const plenty = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
 const platform = startStandIn({ now: () => Date.now() - 60_000, products: 60, specials: "all", bucket: plenty });
 const { catalog, counters, faults } = platform;
 const shop = { id: "gid://shopify/Shop/53320891", timeZone: "America/New_York" };
-const shopData = { shop: { id: shop.id, myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: shop.timeZone } };
+const shopData = {
+  shop: { id: shop.id, myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: shop.timeZone, weightUnit: "POUNDS" },
+};
 
 beforeEach(() => {
   faults.clear();

@@ -1,27 +1,43 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { PlatformError, UnusableProductError } from "../../../src/platforms/platform.ts";
+import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
+import { countProducts, findProductId, listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { readPages } from "../../../src/platforms/shopify/read-page.ts";
 import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
-import { connect, failureOf, live, readFound } from "../../support/shopify.ts";
+import { createSubscriptions } from "../../../src/platforms/shopify/subscriptions.ts";
+import { cleanUp } from "../../support/clean-up.ts";
+import { connect, createMemoryLog, failureOf, live, readFound } from "../../support/shopify.ts";
 
-const platform = startStandIn({ now: () => Date.now() - 60_000, products: 3 });
+const bucket = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
+const platform = startStandIn({ now: () => Date.now() - 60_000, products: 3, bucket });
 const { catalog } = platform;
 afterAll(() => platform.stop());
-const { request } = connect(platform.graphqlUrl());
 const [first = "", second = ""] = catalog.ids(0, 2);
 
 type Json = Record<string, unknown>;
 
+const shop = { id: "1", myshopifyDomain: "stand-in.myshopify.com", ianaTimezone: "UTC", weightUnit: "GRAMS" };
+
 /** A client whose answers a proxy changes. */
-const changed =
-  (change: (operation: string, data: Json) => Json): SendRequest =>
-  async <Data>(operation: Parameters<SendRequest>[0], ...rest: [object, Parameters<SendRequest>[2]]) =>
-    change(operation, (await request(operation, ...rest)) as Json) as Data;
+function changed(change: (operation: string, data: Json) => Json): SendRequest {
+  const proxy = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      const [headers, body] = [new Headers(request.headers), await request.text()];
+      headers.set("accept-encoding", "identity");
+      const response = await fetch(platform.graphqlUrl(), { method: "POST", headers, body });
+      const answer = (await response.json()) as { data: Json };
+      return Response.json({ ...answer, data: change(JSON.parse(body).operationName, answer.data) });
+    },
+  });
+  cleanUp(() => proxy.stop(true));
+  return connect(proxy.url.href).request;
+}
 
 const withNull = (field: string) => (product: Json) => ({ ...product, [field]: null });
 const withVariant = (variant: unknown) => (product: Json) => {
@@ -58,6 +74,9 @@ const oddProducts: [string, (product: Json) => Json][] = [
   ["with a variant that is null", withVariant(null)],
   ["with a variant without title", withVariant({ title: null })],
   ["with a variant without price", withVariant({ price: null })],
+  ["with a title that is a number", (product) => ({ ...product, title: 5 })],
+  ["with a time that does not exist", (product) => ({ ...product, createdAt: "2026-13-01T00:00:00Z" })],
+  ["without pageInfo", (product) => ({ ...product, images: { nodes: [] } })],
   ["with a variant without metafields", withVariant({ metafields: null })],
   [
     "with a metafield of a variant that is null",
@@ -112,6 +131,7 @@ describe("an answer that the schema excludes", () => {
       };
     });
     const pages = await Array.fromAsync(readPages(odd, undefined, live()));
+    expect(pages.flatMap(({ unread }) => unread)).toContain(BigInt(first));
     const whole = pages.flatMap(({ products }) =>
       products.flatMap((read) => ("product" in read ? [`${read.product.id}`] : [])),
     );
@@ -122,9 +142,100 @@ describe("an answer that the schema excludes", () => {
   test.each([{ errors: [] }, { errors: null }])("%j means that there are no errors", async (extra) => {
     using server = Bun.serve({
       port: 0,
-      fetch: () => Response.json({ data: { shop: { id: "1", ianaTimezone: "UTC" } }, ...extra }),
+      fetch: () => Response.json({ data: { shop }, ...extra }),
     });
     expect(await readShop(connect(server.url.href).request, live())).toMatchObject({ id: "1" });
+  });
+});
+
+const operations: Record<string, (request: SendRequest) => Promise<unknown>> = {
+  Shop: (request) => readShop(request, live()),
+  ProductById: (request) => readFound(request, 1n, live()),
+  ProductsPage: (request) => Array.fromAsync(readPages(request, undefined, live())),
+  ProductsUpdatedSince: (request) => Array.fromAsync(listProducts(request, undefined, live())),
+  DeletionsSince: (request) => Array.fromAsync(listDeletions(request, 0, live())),
+  ProductByHandle: (request) => findProductId(request, "mug", live()),
+  ProductsCount: (request) => countProducts(request, live()),
+  WebhookSubscriptions: (request) => createSubscriptions(request, true).list(live().signal),
+  BulkRun: (request) => runBulkOperation(request, "products", live(), createMemoryLog().log),
+};
+const page = { pageInfo: { hasNextPage: false, endCursor: null } };
+const cases = (name: string, ...bodies: [unknown, string][]) =>
+  bodies.map(([body, place]): [string, string, string] => [
+    name,
+    JSON.stringify(body),
+    `the response has no valid ${place}`,
+  ]);
+
+describe("a response that the schema excludes", () => {
+  test.each([
+    ...Object.keys(operations).flatMap((name) => [
+      ...cases(name, [{ data: null }, "data"], [{}, "data"], [[], "data"], [null, "data"], [{ data: 1 }, "data"]),
+      ...["<!DOCTYPE html><p>Sign in</p>", "", '{"data":{"shop'].map((body): [string, string, string] => [
+        name,
+        body,
+        "the response is incomplete or not JSON",
+      ]),
+    ]),
+    ...cases("Shop", [{ data: {} }, "data.shop"], [{ data: { shop: { ...shop, id: 1 } } }, "data.shop.id"]),
+    ...cases("ProductById", [{ data: { shop } }, "data.product"]),
+    ...cases(
+      "ProductsUpdatedSince",
+      [{ data: {} }, "data.products"],
+      [{ data: { products: { ...page } } }, "data.products.nodes"],
+      [{ data: { products: { nodes: [] } } }, "data.products.pageInfo"],
+      [{ data: { products: { nodes: [null], ...page } } }, "data.products.nodes[0]"],
+      [
+        { data: { products: { nodes: [{ legacyResourceId: "1", updatedAt: "soon" }], ...page } } },
+        "data.products.nodes[0].updatedAt",
+      ],
+      [
+        { data: { products: { nodes: [], pageInfo: { hasNextPage: true, endCursor: null } } } },
+        "data.products.pageInfo.endCursor",
+      ],
+    ),
+    ...cases("ProductsPage", [
+      { data: { shop, products: { nodes: [{}], ...page } } },
+      "data.products.nodes[0].legacyResourceId",
+    ]),
+    ...cases("DeletionsSince", [
+      { data: { deletionEvents: { nodes: [{}], ...page } } },
+      "data.deletionEvents.nodes[0].occurredAt",
+    ]),
+    ...cases("ProductByHandle", [
+      { data: { productByIdentifier: { legacyResourceId: "x" } } },
+      "data.productByIdentifier.legacyResourceId",
+    ]),
+    ...cases(
+      "ProductsCount",
+      [{ data: {} }, "data.productsCount"],
+      [{ data: { productsCount: { count: "5" } } }, "data.productsCount.count"],
+    ),
+    ...cases("WebhookSubscriptions", [{ data: { webhookSubscriptions: null } }, "data.webhookSubscriptions"]),
+    ...cases("BulkRun", [{ data: { bulkOperationRunQuery: {} } }, "data.bulkOperationRunQuery.bulkOperation"]),
+  ])("fails %s, which names the place: %s", async (name, body, reason) => {
+    let requests = 0;
+    using server = Bun.serve({
+      port: 0,
+      fetch: () => {
+        requests++;
+        return new Response(body, { headers: { "Content-Type": "text/html" } });
+      },
+    });
+    const error = await failureOf(operations[name]?.(connect(server.url.href).request) ?? Promise.resolve());
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error.message).toBe(`Shopify request ${name} failed: ${reason}`);
+    expect(requests).toBe(10);
+  });
+
+  test.each([
+    [[null], "UNKNOWN: null"],
+    [[{ message: "no", path: "product" }], "UNKNOWN: no"],
+    [{ message: "no" }, "UNKNOWN: no"],
+  ])("fails with the platform's reason if its errors are %j", async (errors, reason) => {
+    using server = Bun.serve({ port: 0, fetch: () => Response.json({ errors }) });
+    const error = await failureOf(readShop(connect(server.url.href).request, live()));
+    expect(error.message).toBe(`Shopify request Shop failed: ${reason}`);
   });
 });
 
@@ -156,7 +267,7 @@ describe("a cost that cannot be right", () => {
   ])("such as %s does not stop the requests that follow", async (_, cost) => {
     using server = Bun.serve({
       port: 0,
-      fetch: () => Response.json({ data: { shop: { id: "1", ianaTimezone: "UTC" } }, extensions: { cost } }),
+      fetch: () => Response.json({ data: { shop }, extensions: { cost } }),
     });
     const reports: (number | undefined)[] = [];
     const points = {
@@ -178,7 +289,7 @@ test.each([1, 0, -5, 1e-9])("a false restore rate of %d delays no request for mi
   const extensions = { cost: { requestedQueryCost: 1, actualQueryCost: 1, throttleStatus: status } };
   using server = Bun.serve({
     port: 0,
-    fetch: () => Response.json({ data: { shop: { id: "1", ianaTimezone: "UTC" } }, extensions }),
+    fetch: () => Response.json({ data: { shop }, extensions }),
   });
   const rates: (number | undefined)[] = [];
   const points = {
@@ -193,9 +304,10 @@ describe("a later page that the schema excludes", () => {
   const id = BigInt(catalog.add({ shape: { metafields: 510 } }));
   let firstEnd = "";
 
-  test.each<[string, (page: Json) => Json | null, string]>([
-    ["is null", () => null, "was sent without its metafields"],
-    ["has null", (page) => ({ ...page, nodes: [null] }), "was sent without its metafields"],
+  test.each<[string, (page: Json) => Json | null | undefined, string]>([
+    ["is null", () => null, "the response has no valid data.product.metafields"],
+    ["is absent", () => undefined, "was sent without its metafields"],
+    ["has null", (page) => ({ ...page, nodes: [null] }), "the response has no valid data.product.metafields.nodes[0]"],
     [
       "does not end",
       (page) => ({ ...page, pageInfo: { hasNextPage: true, endCursor: firstEnd } }),
@@ -220,15 +332,17 @@ test("pages of two states with the same updatedAt are not mixed, though one lags
   const id = catalog.add({ shape: { metafields: 260 } });
   const changedAtMs = Date.parse(catalog.findProduct(id)?.updatedAt ?? "");
   const asked: string[] = [];
+  let isFirst = true;
+  const earlier = changed((_, data) =>
+    isFirst ? { ...data, product: { ...(data.product as Json), title: "Before" } } : data,
+  );
   // The platform's clock: eleven seconds after the change, and then later.
   const lagging: SendRequest = async (operation, variables, options) => {
     asked.push(operation);
-    const isFirst = asked.length <= 2;
+    isFirst = asked.length <= 2;
     const onResponse: typeof options.onResponse = ({ documents }) =>
       options.onResponse?.({ documents, sentAtMs: changedAtMs + (isFirst ? 11_900 : 12_100) });
-    return (await changed((_, data) =>
-      isFirst ? { ...data, product: { ...(data.product as Json), title: "Before" } } : data,
-    )(operation, variables, { ...options, onResponse })) as never;
+    return await earlier(operation, variables, { ...options, onResponse });
   };
   const askedAtMs = performance.now();
   const { found, beganMs, isPaged } = await readProduct(lagging, BigInt(id), { ...live(), priority: "push" });

@@ -6,6 +6,7 @@ import type { DocumentSet, Documents } from "../documents.ts";
 import { convert, type ShopUnits, unitsOf } from "../mapping.ts";
 import { findRefusedFields } from "../read-page.ts";
 import { settleMs } from "../read-product.ts";
+import { completeProduct } from "../responses.ts";
 import { type DownloadOptions, downloadBulkResults } from "./download.ts";
 import { BulkFailedError, type BulkResult, runBulkOperation } from "./operation.ts";
 import type { BulkPartitions } from "./partitions.ts";
@@ -84,6 +85,9 @@ async function* readProducts(
   sent: DocumentSet,
 ): AsyncGenerator<Iterable<PlatformProduct | UnusableProduct>> {
   const toPlatformProduct = (product: CompleteProduct): PlatformProduct | UnusableProduct => {
+    const path = completeProduct(product);
+    if (path !== undefined)
+      return { id: BigInt(product.id.split("/").at(-1) ?? ""), unusable: `was sent without a valid ${path.slice(1)}` };
     const converted = convert(product, units, sent);
     const isSettled = Date.parse(product.updatedAt) < unsettledSinceMs;
     return "unusable" in converted ? converted : { ...converted, isSettled };

@@ -82,6 +82,7 @@ export class BulkPartitions {
   #store(line: Buffer, products: "all" | "known"): boolean {
     const { kind, id, parentKind, parent } = identify(line);
     if (parentKind === undefined) {
+      if (!/^\d+$/.test(id)) throw new Error("the bulk result is damaged: a product has no id");
       if (products === "known") return true;
       this.ids.add(toId(id));
       this.#write(this.#partitionOf(id), line);
