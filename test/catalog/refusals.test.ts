@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import pino from "pino";
 import { parseJson } from "../../src/base/json.ts";
 import { findProduct, listDocuments, noteDelivery } from "../../src/catalog/product.ts";
@@ -18,6 +18,7 @@ import {
   countPlatformRequests,
   environmentOf,
   type ProductChanges,
+  relay,
   type StandIn,
   startPlatform,
 } from "../support/platform.ts";
@@ -174,7 +175,7 @@ for (const engine of enginesOf("sqlite")) {
       const world = await createWorld(engine, products);
       const { standIn, database, ids } = world;
       const [bad = "", good = ""] = ids;
-      const reason = expect.stringMatching(new RegExp(`^warning: product ${bad} cannot be converted: .+`));
+      const reason = expect.stringMatching(new RegExp(`^warning: product ${bad} cannot be (read|converted): .+`));
       const spoil = () => standIn.catalog.touch(bad, { product: { publishedAt: "yesterday", title: "Bad" } });
       spoil();
       return { world, standIn, database, bad, good, reason, spoil };
@@ -478,16 +479,48 @@ for (const engine of enginesOf("sqlite")) {
     expect(await readDelivered(world, long)).toBe("settled");
   });
 
-  test(`on ${engine}, some products that the platform cannot send do not keep a sync from the others`, async () => {
+  test(`on ${engine}, products that the platform cannot send are named, and do not fail a sync of the others`, async () => {
     const world = await createWorld(engine, 60);
     const { standIn, ids } = world;
     // The platform has no such unit, so that it responds with an error about a field of the product.
     const broken = { inventoryItems: { 1: { measurement: { weight: { unit: "STONES", value: 1 } } } } };
     for (const id of ids.slice(0, 12)) standIn.catalog.touch(id, broken as ProductChanges);
-    const { counts, error } = await sync(world);
-    expect(error?.message).toContain("12 products could not be read");
+    const { counts, notes, error } = await sync(world);
+    expect(error).toBeUndefined();
     expect(counts).toBe(48);
+    expect(notes[0]).toMatch(/^warning: product \d+ cannot be read: .*STONES/);
+    expect(notes).toHaveLength(12);
+    // They are read again when there is news of them.
+    standIn.counters.reset();
+    expect(await sync(world)).toMatchObject({ counts: 0, error: undefined });
+    expect(countPlatformRequests(standIn, "ProductById")).toBe(0);
+    const [first = ""] = ids;
+    const whole = { inventoryItems: { 1: { measurement: { weight: { unit: "POUNDS", value: 1 } } } } };
+    standIn.catalog.touch(first, whole as ProductChanges);
+    expect(await sync(world)).toMatchObject({ counts: 1, error: undefined });
   });
+
+  test.each(["catalog-sync", "catalog-reconcile"])(
+    `on ${engine}, responses that the schema excludes fail %s and change nothing`,
+    async (job) => {
+      const world = await createWorld(engine, 30);
+      await sync(world);
+      const before = await listDocuments(world.database, world.ids.map(BigInt));
+      for (const id of world.ids) world.standIn.catalog.touch(id, { product: { title: "Edited" } });
+      const { origin } = relay(
+        world.standIn,
+        (document) => document,
+        (text) => text.replace(/"pageInfo":\{[^}]*\}/g, '"pageInfo":null'),
+      );
+      // Retries without a pause.
+      using _random = spyOn(Math, "random").mockReturnValue(0);
+      const through = { ...world, standIn: { ...world.standIn, origin } };
+      const { counts, error } = await (job === "catalog-sync" ? sync(through) : reconcile(through));
+      expect(error?.message).toMatch(/^Shopify request \w+ failed: the response has no valid data.products.pageInfo$/);
+      expect(counts).toBe(0);
+      expect(await listDocuments(world.database, world.ids.map(BigInt))).toEqual(before);
+    },
+  );
 
   test(`on ${engine}, a product dated in the future does not hide the changes until then`, async () => {
     const world = await createWorld(engine, 3);
@@ -541,11 +574,12 @@ for (const engine of enginesOf("sqlite")) {
     const [broken = "", removed = ""] = ids;
     await sync(world);
     // The platform has no such unit, so that it responds with an error about a field of the product.
-    const unit = (name: string) =>
-      ({ inventoryItems: { 1: { measurement: { weight: { unit: name, value: 1 } } } } }) as ProductChanges;
-    standIn.catalog.touch(broken, unit("STONES"));
+    const unit = { inventoryItems: { 1: { measurement: { weight: { unit: "STONES", value: 1 } } } } };
+    standIn.catalog.touch(broken, unit as ProductChanges);
     standIn.catalog.remove(removed);
     standIn.faults.add({ kind: "bulkFailed", count: 100 });
+    const failOnce = () => standIn.faults.add({ kind: "status", status: 406, operation: "ProductById" });
+    failOnce();
     const { error } = await reconcile(world);
     expect(error?.message).toBe("1 of 229 products could not be read; the next run tries these again");
     expect(await findProduct(database, BigInt(removed))).toBeUndefined();
@@ -554,9 +588,9 @@ for (const engine of enginesOf("sqlite")) {
       const { error: failure } = await reconcile(world);
       return { pages: countPlatformRequests(standIn, "ProductsPage"), failed: failure !== undefined };
     };
+    failOnce();
     // One of the requests looks for refused fields, one for products after the last.
     expect(await pagesRead()).toEqual({ pages: 1 + 1, failed: true });
-    standIn.catalog.touch(broken, unit("POUNDS"));
     expect(await pagesRead()).toEqual({ pages: 1 + 1, failed: false });
     expect((await stored(world, broken)).title).toBeString();
     expect(await pagesRead()).toEqual({ pages: 1 + 5, failed: false });

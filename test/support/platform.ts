@@ -79,10 +79,11 @@ export function countPlatformRequests({ counters }: StandIn, operation?: string)
   return [...counters.requests.values()].reduce((sum, requests) => sum + requests, 0);
 }
 
-/** Starts a proxy in front of a platform that changes the documents sent to it, or holds them. */
+/** Starts a proxy in front of a platform that changes the documents sent to it, or holds them, and the responses. */
 export function relay(
   platform: StandIn,
   change: (document: string) => string | Promise<string>,
+  changeResponse?: (text: string) => string,
 ): { readonly origin: string } {
   const server = Bun.serve({
     port: 0,
@@ -95,7 +96,8 @@ export function relay(
       headers.delete("host");
       headers.set("accept-encoding", "identity");
       const body = JSON.stringify({ query: await change(query), ...rest });
-      return fetch(`${platform.origin}${pathname}`, { method: "POST", headers, body });
+      const response = await fetch(`${platform.origin}${pathname}`, { method: "POST", headers, body });
+      return changeResponse === undefined ? response : new Response(changeResponse(await response.text()));
     },
   });
   cleanUp(() => server.stop(true));

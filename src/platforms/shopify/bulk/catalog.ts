@@ -87,7 +87,10 @@ async function* readProducts(
   const toPlatformProduct = (product: CompleteProduct): PlatformProduct | UnusableProduct => {
     const path = completeProduct(product);
     if (path !== undefined)
-      return { id: BigInt(product.id.split("/").at(-1) ?? ""), unusable: `was sent without a valid ${path.slice(1)}` };
+      return {
+        id: BigInt(product.id.split("/").at(-1) ?? ""),
+        unusable: `cannot be read: it has no valid ${path.slice(1)}`,
+      };
     const converted = convert(product, units, sent);
     const isSettled = Date.parse(product.updatedAt) < unsettledSinceMs;
     return "unusable" in converted ? converted : { ...converted, isSettled };
