@@ -13,7 +13,7 @@ export async function platformShop({ changeTo: wanted, json }: Values): Promise<
   const config = readConfig(process.env);
   const platform = await createPlatform(config, await openLog(config));
   if (platform === undefined) throw new ServiceError("bad_request", "the settings connect no shop");
-  const { id: answering } = await platform.readShop(AbortSignal.timeout(requestTimeoutMs));
+  const { id: answering } = await platform.check(AbortSignal.timeout(requestTimeoutMs));
   if (wanted !== undefined) {
     if (wanted !== answering) {
       throw new ServiceError(

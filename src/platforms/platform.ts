@@ -18,6 +18,12 @@ export interface Platform {
   readShop(signal: AbortSignal): Promise<Shop>;
 
   /**
+   * Checks that the shop answers, and that its products may be read. Throws the first failure,
+   * which the other methods retry, unless the platform is only busy.
+   */
+  check(signal: AbortSignal): Promise<Shop>;
+
+  /**
    * Lists products by their last change, oldest first, in pages.
    * @param sinceMs an instant by the platform's clock; undefined lists every product
    */

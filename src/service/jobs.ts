@@ -27,12 +27,6 @@ interface JobContext {
   readonly platform: Platform | undefined;
 }
 
-/** The shop can be read without any scope; its products cannot. */
-async function checkPlatform(platform: Platform, signal: AbortSignal): Promise<void> {
-  await platform.readShop(signal);
-  await platform.countProducts(signal);
-}
-
 type JobFactory<Options> = (options: Options, context: JobContext) => Job | undefined;
 
 /** Every job, in the order of first runs. Each subject defines its own options. */
@@ -46,7 +40,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-reconcile",
       brand,
       source: platform.source,
-      checkSource: (signal) => checkPlatform(platform, signal),
+      checkSource: (signal) => platform.check(signal),
       work: onDemand(async () => {
         const { catalogReconcile } = await import("../catalog/reconcile.ts");
         const options = { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible };
@@ -58,7 +52,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       name: "catalog-sync",
       brand,
       source: platform.source,
-      checkSource: (signal) => checkPlatform(platform, signal),
+      checkSource: (signal) => platform.check(signal),
       work: onDemand(async () => {
         const { catalogSync } = await import("../catalog/sync.ts");
         return catalogSync(platform, maxRemovedShareOf(config));

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { certificate, certificateKey } from "../support/certificate.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   createStore,
@@ -129,4 +130,30 @@ test("pds check names the scope that the app lacks", async () => {
   expect(stdout).toMatch(/catalog-sync of .*ACCESS_DENIED.*read_products/);
   platform.findApp().scopes = new Set(["read_products"]);
   expect((await check()).code).toBe(0);
+});
+
+const refusing = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+const { port: closedPort } = refusing;
+refusing.stop(true);
+const plain = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<p>Sign in</p>") });
+const self = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  tls: { cert: certificate, key: certificateKey },
+  fetch: () => new Response(),
+});
+afterAll(() => Promise.all([plain.stop(true), self.stop(true)]));
+
+test.each([
+  ["a closed port", `http://127.0.0.1:${closedPort}`, `127.0.0.1:${closedPort} refused the connection`],
+  ["an unknown host", "http://shop.invalid", "the host shop.invalid is unknown"],
+  ["a port without TLS", `https://127.0.0.1:${plain.port}`, "TLS handshake failed"],
+  ["a certificate that is not trusted", `https://localhost:${self.port}`, "self signed certificate"],
+  ["a web page", `http://127.0.0.1:${plain.port}`, "the response is incomplete or not JSON"],
+])("pds check says at once why the shop does not answer: %s", async (_, origin, reason) => {
+  const environment = { ...environmentOf({ origin }), DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: configPath };
+  const { code, stdout } = await pds(["check"], environment);
+  expect(code).toBe(1);
+  expect(stdout.replace(/\s+/g, " ")).toContain(`Shopify request Shop failed: `);
+  expect(stdout).toContain(reason);
 });

@@ -48,15 +48,18 @@ export function createFilePlatform(path: string, { hasBulk = true } = {}): Platf
       .map(({ product, updatedAt }) => ({ id: BigInt(product.id), updatedAt }));
   }
 
+  const readShop = async (signal: AbortSignal) => {
+    const readAtMs = Date.now();
+    await readAll(signal);
+    return { id: shopId, timeZone: "UTC", weightUnit: "POUNDS", readAtMs };
+  };
+
   return {
     source: path,
     settings: "the product file",
     rereadMs: settleMs,
-    async readShop(signal) {
-      const readAtMs = Date.now();
-      await readAll(signal);
-      return { id: shopId, timeZone: "UTC", weightUnit: "POUNDS", readAtMs };
-    },
+    readShop,
+    check: readShop,
     listProducts,
     async readCatalog({ readAtMs }, signal) {
       const products = await readAll(signal);

@@ -9,12 +9,14 @@ import { type FieldError, findRefusedField } from "./optional-fields.ts";
 import type { OperationName } from "./queries.ts";
 import { type ReportedCost, readCost } from "./reported-cost.ts";
 import { type Responses, shapes } from "./responses.ts";
-import { describeFailure, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
+import { describeFailure, isBusy, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
 import { createPointsTaker } from "./shared-points.ts";
 import { Throttle, type ThrottleStatus } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
+  /** Whether to fail at once, unless Shopify is only busy. */
+  readonly isCheck?: boolean;
   /** Called after each successful response. */
   readonly onResponse?: (sent: SentRequest) => void;
 }
@@ -101,7 +103,9 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
         isTokenRenewed = true;
         continue;
       }
-      const delayMs = retryDelayMs(failure, { number, elapsedMs: performance.now() - startedMs }, random());
+      const isFinal = requestOptions.isCheck === true && !isBusy(failure);
+      const elapsedMs = performance.now() - startedMs;
+      const delayMs = isFinal ? undefined : retryDelayMs(failure, { number, elapsedMs }, random());
       if (delayMs === undefined) throw breaker.fail(operation, failure);
       options.log.debug(
         { operation, attempt: number, delayMs, failure: describeFailure(failure) },
@@ -157,7 +161,7 @@ function createSender({
       options.signal.throwIfAborted();
       if (error instanceof ShopifyError) return { failure: error.failure };
       if (error instanceof LargeBodyError) return { failure: { kind: "large", message: error.message } };
-      return { failure: { kind: "network", message: toMessage(error) } };
+      return { failure: { kind: "network", message: toMessage(error, url) } };
     } finally {
       throttle.settle(cost, status, sentAtMs);
       await shared?.settle(refund, status).catch((error) => log.debug({ err: error }, "points could not be settled"));
@@ -242,8 +246,12 @@ function toWaitMs(cost: ReportedCost | undefined): number {
   return (Math.max(0, cost.requested - currentlyAvailable) / restoreRate) * 1000;
 }
 
-function toMessage(error: unknown): string {
+function toMessage(error: unknown, url: string): string {
   if (error instanceof SyntaxError) return "the response is incomplete or not JSON";
-  const { name, message } = error as Error;
-  return name === "TimeoutError" ? "the request timed out" : message;
+  const { name, code, message } = error as NodeJS.ErrnoException;
+  const { host, hostname } = new URL(url);
+  if (name === "TimeoutError") return "the request timed out";
+  if (code === "ECONNREFUSED") return `${host} refused the connection`;
+  if (code === "ENOTFOUND") return `the host ${hostname} is unknown`;
+  return message;
 }

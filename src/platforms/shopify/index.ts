@@ -26,6 +26,13 @@ export function createShopify(settings: ShopifySettings, log: Log, points?: Shar
     settings: "SHOP_DOMAIN, SHOPIFY_API_URL, and the access token",
     rereadMs: 2000,
     readShop: (signal) => readShop(request, { priority: "sync", signal }),
+    check: async (signal) => {
+      const options = { priority: "sync", signal, isCheck: true } as const;
+      const shop = await readShop(request, options);
+      // The shop can be read without any scope; its products cannot.
+      await countProducts(request, options);
+      return shop;
+    },
     listProducts: (sinceMs, signal) => listProducts(request, sinceMs, { priority: "sync", signal }),
     countProducts: (signal) => countProducts(request, { priority: "sync", signal }),
     listDeletions: (sinceMs, signal) => listDeletions(request, sinceMs, { priority: "sync", signal }),

@@ -74,6 +74,10 @@ export function mayRetry(failure: RequestFailure): boolean {
   }
 }
 
+/** Whether the same request will succeed later, because Shopify only limits the rate. */
+export const isBusy = (failure: RequestFailure) =>
+  failure.kind === "throttled" || (failure.kind === "status" && (failure.status === 429 || failure.status === 430));
+
 /** Whether other products may be read, though this request fails. */
 export const isOfProducts = (failure: RequestFailure) => "isPartial" in failure && failure.isPartial === true;
 
