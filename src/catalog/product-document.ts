@@ -26,9 +26,47 @@ export function parseProduct(
   document: unknown,
 ): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
   const { data, error } = productSchema.safeParse(normalizeProduct(document), { reportInput: true });
-  const faults = error === undefined ? findForeignParts(data) : error.issues.map(toFault);
+  const faults = error === undefined ? findFaults(data) : error.issues.map(toFault);
   return data !== undefined && faults.length === 0 ? { product: data } : { problems: toProblems(faults, document) };
 }
+
+const statuses = ["active", "archived", "draft", "unlisted"];
+
+/** Values that the contract allows, but no export of a platform has. */
+function findFaults(product: Product): Fault[] {
+  const faults = [...findForeignParts(product), ...findForeignNodes(product)];
+  if (!statuses.includes(product.status)) {
+    faults.push({ path: ["status"], reason: `expected one of ${statuses.join(", ")}`, value: product.status });
+  }
+  for (const [index, image] of product.images.entries()) {
+    for (const name of ["width", "height"] as const) {
+      if (image[name] >= 0) continue;
+      faults.push({ path: ["images", index, name], reason: "expected 0 or more", value: image[name] });
+    }
+  }
+  return faults;
+}
+
+/** Objects whose global identifier is that of another one. An image may have that of its medium. */
+function findForeignNodes(product: Product): Fault[] {
+  const named = (list: string, nodes: readonly Node[], path: PropertyKey[] = []) =>
+    nodes.map((node, index): [PropertyKey[], Node] => [[...path, list, index], node]);
+  const nodes: [PropertyKey[], Node][] = [
+    [[], product],
+    ...named("variants", product.variants),
+    ...named("metafields", product.metafields),
+    ...product.variants.flatMap(({ metafields }, index) => named("metafields", metafields, ["variants", index])),
+  ];
+  return nodes
+    .filter(([, { id, admin_graphql_api_id: gid }]) => !gid.endsWith(`/${id}`))
+    .map(([path, { admin_graphql_api_id: value }]) => ({
+      path: [...path, "admin_graphql_api_id"],
+      reason: "expected the global identifier of its id",
+      value,
+    }));
+}
+
+type Node = Pick<Product, "id" | "admin_graphql_api_id">;
 
 /** Parts that say that they belong to another product. */
 function findForeignParts({ id, image, images, options, variants }: Product): Fault[] {

@@ -285,6 +285,26 @@ for (const engine of enginesOf("postgres")) {
           /:2: variants\[\]\.position: is missing: product 2, variants\[1\]/,
         ],
         [
+          "a status that no platform has",
+          bad({ status: " ACTIVE" }),
+          /:2: status: expected one of active, archived, draft, unlisted: product 2, got " active"/,
+        ],
+        [
+          "the global identifier of another product",
+          bad({ admin_graphql_api_id: "gid://shopify/Product/7" }),
+          /:2: admin_graphql_api_id: expected the global identifier of its id: product 2, got "gid:/,
+        ],
+        [
+          "the global identifier of another variant",
+          badVariant({ admin_graphql_api_id: "gid://shopify/ProductVariant/7" }),
+          /:2: variants\[\]\.admin_graphql_api_id: expected the global identifier of its id: product 2, variants\[1\], got "gid:/,
+        ],
+        [
+          "an image of a negative width",
+          bad({ images: toProduct(2).images.map((image) => ({ ...image, width: -1 })) }),
+          /:2: images\[\]\.width: expected 0 or more: product 2, images\[0\], got -1/,
+        ],
+        [
           "a part of another product",
           badVariant({ product_id: 7 }),
           /:2: variants\[\]\.product_id: expected the id of its product: product 2, variants\[1\], got 7/,

@@ -73,7 +73,7 @@ export function toVariant(productId: number | bigint, changes: Partial<Variant> 
     option3: null,
     created_at: at,
     updated_at: at,
-    admin_graphql_api_id: "gid://shopify/ProductVariant/401",
+    admin_graphql_api_id: `gid://shopify/ProductVariant/${changes.id ?? 401}`,
     metafields: [toMetafield(202, 401, "variant", "sku_status", "A")],
     ...changes,
   };
