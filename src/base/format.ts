@@ -3,6 +3,10 @@
  * milliseconds.
  */
 
+/** Whether a text has more characters than allowed, as people and OpenAPI count them: code points. */
+export const isLonger = (text: string, max: number) =>
+  text.length > max && (text.length > 2 * max || [...text].length > max);
+
 const numbers = new Intl.NumberFormat("en-US");
 
 export const formatNumber = (value: number | bigint) => numbers.format(value);

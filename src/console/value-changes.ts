@@ -19,7 +19,8 @@ export const noItem = { sku: undefined, style: undefined, group: undefined };
 /** The item that a request names. */
 export function itemOf({ url: { searchParams } }: PageRequest): Item | undefined {
   const kind = (Object.keys(itemLists) as ItemKind[]).find((key) => searchParams.get(key));
-  const name = kind && searchParams.get(kind)?.slice(0, maxSkuLength).replaceAll("\0", "").toWellFormed();
+  const name =
+    kind && [...(searchParams.get(kind) ?? "")].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed();
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 

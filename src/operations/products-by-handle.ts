@@ -1,4 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
+import { isLonger } from "../base/format.ts";
 import { parameter } from "../http/request.ts";
 import type { Operation } from "./operation.ts";
 import { productFailure, products } from "./products.ts";
@@ -43,7 +44,7 @@ export const productsByHandle: Operation = {
   lifetime: products.lifetime,
   parseKey: (request) => {
     const handle = parameter(request, "handle");
-    if (handle.length > maxHandleLength || /\p{Cc}/u.test(handle)) {
+    if (isLonger(handle, maxHandleLength) || /\p{Cc}/u.test(handle)) {
       const expected = `expected a handle of at most ${maxHandleLength} characters, without control characters`;
       throw new ServiceError("invalid_id", expected);
     }

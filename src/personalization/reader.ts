@@ -1,3 +1,4 @@
+import { isLonger } from "../base/format.ts";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Personalization } from "../contract/personalization.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -176,7 +177,7 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
 }
 
 /** The database would reject an invalid SKU, together with those of other requests. */
-const isStorable = (sku: string) => sku.length <= maxSkuLength && !sku.includes("\0") && sku.isWellFormed();
+const isStorable = (sku: string) => !isLonger(sku, maxSkuLength) && !sku.includes("\0") && sku.isWellFormed();
 
 const findLines = (
   { query }: Snapshot,

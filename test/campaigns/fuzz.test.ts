@@ -495,7 +495,7 @@ function expectedStatus({ template }: Operation, target: string): number | undef
 const isAllowedIn: Readonly<Record<string, (name: string) => boolean>> = {
   "{order}": (name) => name === "asc" || name === "desc",
   "{id}": (name) => /^[1-9]\d{0,18}$/.test(name) && BigInt(name) <= 2n ** 63n - 1n,
-  "{handle}": (name) => name.length <= 255 && !/\p{Cc}/u.test(name),
+  "{handle}": (name) => [...name].length <= 255 && !/\p{Cc}/u.test(name),
 };
 
 /** Without a presentation, only the default locale is offered. */

@@ -186,6 +186,7 @@ for (const engine of engines) {
       "ø",
       "%EF%BF%BD",
       "x".repeat(255),
+      "%F0%9F%98%80".repeat(255),
       // Its quoted beginning ends within a character.
       `x${"%F0%9F%98%80".repeat(60)}`,
     ])("responds with 404 to the handle %s", async (handle) => {
@@ -198,11 +199,14 @@ for (const engine of engines) {
       expect(error).toEndWith(` ${response.headers.get("x-request-id")}`);
     });
 
-    test.each(["a%00b", "a%0Ab", "x".repeat(256)])("rejects the handle %s with 400", async (handle) => {
-      const response = await get(`/api/v1/products/handle/${handle}`);
-      expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"]);
-      expect(((await response.json()) as { error: string }).error).toContain("expected a handle of at most 255");
-    });
+    test.each(["a%00b", "a%0Ab", "x".repeat(256), "%F0%9F%98%80".repeat(256)])(
+      "rejects the handle %s with 400",
+      async (handle) => {
+        const response = await get(`/api/v1/products/handle/${handle}`);
+        expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"]);
+        expect(((await response.json()) as { error: string }).error).toContain("expected a handle of at most 255");
+      },
+    );
   });
 
   describe(`on ${engine}, product`, () => {

@@ -333,6 +333,11 @@ describe("an import of personalization", () => {
       /\/pzlines\.csv:5: sku_id: is longer than 255 characters: /,
     ],
     [
+      "a SKU of 256 characters outside of the basic plane",
+      { "pzlines.csv": `${lines}${"😀".repeat(256)},SCRIPT,1,A\n` },
+      /\/pzlines\.csv:5: sku_id: is longer than 255 characters: /,
+    ],
+    [
       "a style code that is too long",
       { "pzlines.csv": `${lines}MUG,${"é".repeat(1301)},1,A\n` },
       /\/pzlines\.csv:5: style_code: is longer than 2600 bytes in UTF-8: /,
@@ -465,7 +470,7 @@ describe("an import of personalization", () => {
     const key = (first: number) => String.fromCharCode(...Array.from({ length: 866 }, (_, index) => first + 7 * index));
     const [style, group] = [key(0x4e00), key(0x4e01)];
     const feed = await feedWith({
-      "pzlines.csv": `${lines}${"語".repeat(255)},${style},1,A\n`,
+      "pzlines.csv": `${lines}${"語".repeat(255)},${style},1,A\n${"😀".repeat(255)},${style},1,A\n`,
       "pzstyles.csv": `${styles}${style},A,1,${group},Text\n`,
       "pzchoices.csv": `${choices}${group},A,1,Value\n`,
     });

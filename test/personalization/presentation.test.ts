@@ -33,10 +33,11 @@ uppercase = true
 
 [choices.FONT.Serif]
 name.de = "Mit Serifen"
+name.en = "${"😀".repeat(200)}"
 `;
 
 const entries = [
-  { group: "FONT", choice: "Serif", name: { de: "Mit Serifen" } },
+  { group: "FONT", choice: "Serif", name: { de: "Mit Serifen", en: "😀".repeat(200) } },
   { style: "BLOCK", line: "1", name: { en: "Font" }, required: true },
   {
     style: "NOTE",
@@ -107,7 +108,7 @@ for (const engine of enginesOf("sqlite")) {
       const { code, stderr } = await importText(`${toml}[styles.A]\nname.en = 1\n`);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /presentation-\d+\.toml:20: styles\.A\.name\.en: expected a text\n.*1 of 5 entries was rejected/,
+        /presentation-\d+\.toml:21: styles\.A\.name\.en: expected a text\n.*1 of 5 entries was rejected/,
       );
       expect(await readStored()).toEqual(before);
     });
@@ -206,6 +207,8 @@ describe("a presentation file", () => {
     ["[styles.A.lines.1]\nlimit = 0", /:2: styles\.A\.lines\.1\.limit: expected at least 1/],
     ['[styles.A.lines.1]\nlimit = "3"', /:2: styles\.A\.lines\.1\.limit: expected a (whole )?number/],
     ['[styles.A.lines.1]\ncharacters = "Z-A"', /:2: .*characters: "Z-A" is not a range/],
+    ['[choices.A.B]\nimage = "//host/path.jpg"', /:2: choices\.A\.B\.image: expected an https:.* begins with one \//],
+    [`[choices.A.B]\nname.en = "${"😀".repeat(201)}"`, /:2: choices\.A\.B\.name\.en: is longer than 200 characters/],
     ['[choices.A.B]\nimage = "javascript:alert(1)"', /:2: choices\.A\.B\.image: expected an https:/],
     ['[style.A]\nname.en = "x"', /:1: style: "style" is not a table of a presentation; did you mean "styles"\?/],
     ['[styles]\nA = "x"', /:2: styles\.A: expected a table/],

@@ -82,7 +82,7 @@ function parseLookup(context: ConsoleContext, request: PageRequest, generations:
   // No name has a zero character, which not every engine accepts.
   return {
     by,
-    value: value?.slice(0, maxSkuLength).replaceAll("\0", "").toWellFormed(),
+    value: value && [...value].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed(),
     brand: selectBrand(context, request, generations),
   };
 }

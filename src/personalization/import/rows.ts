@@ -1,3 +1,4 @@
+import { isLonger } from "../../base/format.ts";
 import { excerpt, type RejectedRow } from "../../jobs/import-report.ts";
 import { keyFields, type ListName, lists, maxKeyBytes, maxSkuLength } from "../lists.ts";
 
@@ -55,7 +56,7 @@ function problemOf(value: unknown, field: string, list: ListName): string | unde
   if (value === "" && (lists[list].key as readonly string[]).includes(field)) return "is empty";
   if (value.includes("\0")) return "contains a NUL character";
   if (!value.isWellFormed()) return "contains an unpaired surrogate";
-  if (field === "sku_id" && value.length > maxSkuLength) return `is longer than ${maxSkuLength} characters`;
+  if (field === "sku_id" && isLonger(value, maxSkuLength)) return `is longer than ${maxSkuLength} characters`;
   // A UTF-16 unit takes at most three bytes.
   if (value.length * 3 > maxKeyBytes && keyFields.has(field) && Buffer.byteLength(value) > maxKeyBytes) {
     return `is longer than ${maxKeyBytes} bytes in UTF-8`;

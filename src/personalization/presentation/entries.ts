@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isLonger } from "../../base/format.ts";
 import { checkValue } from "../../base/issues.ts";
 import { toLocale } from "../../base/locale.ts";
 import { suggest } from "../../base/suggest.ts";
@@ -22,7 +23,7 @@ const text = (max: number) =>
   z
     .string()
     .refine((value) => value.trim() !== "", { error: "is empty", abort: true })
-    .refine((value) => value.length <= max, { error: `is longer than ${max} characters`, abort: true })
+    .refine((value) => !isLonger(value, max), { error: `is longer than ${max} characters`, abort: true })
     .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value.replaceAll("\n", "")), "has control characters");
 
 /** Locales that differ only in case would be one; the file says which text is meant. */
@@ -50,18 +51,18 @@ const texts = (max: number) =>
 
 const image = z
   .string()
-  .refine((value) => value.length <= maxImage, { error: `is longer than ${maxImage} characters`, abort: true })
-  .refine((value) => isImage(value), "expected an https:// or http:// URL, or a path that begins with /");
+  .refine((value) => !isLonger(value, maxImage), { error: `is longer than ${maxImage} characters`, abort: true })
+  .refine((value) => isImage(value), "expected an https:// or http:// URL, or a path that begins with one /");
 
-/** Resolved as a page does, so that `/\host` is a URL of another host. */
+/** On a page, `//host` and `/\host` are URLs of another host. */
 function isImage(value: string): boolean {
-  if (!/^(https?:\/\/|\/)/i.test(value) || /[\s\p{Cc}"<>\\]/u.test(value)) return false;
+  if (!/^(https?:\/\/|\/(?!\/))/i.test(value) || /[\s\p{Cc}"<>\\]/u.test(value)) return false;
   return URL.canParse(value, "https://page.example");
 }
 
 const characters = z
   .string()
-  .refine((value) => value.length <= maxCharacters, {
+  .refine((value) => !isLonger(value, maxCharacters), {
     error: `is longer than ${maxCharacters} characters`,
     abort: true,
   })
