@@ -71,6 +71,7 @@ export function listFaults(fleet: Fleet, { newVersion, unrequestedIds, reader }:
     },
     {
       name: "frozen: a replica",
+      isShort: true,
       begin: async () => second?.signal("SIGSTOP"),
       end: async () => second?.signal("SIGCONT"),
     },

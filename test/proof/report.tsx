@@ -1,5 +1,5 @@
 import type { Problem, Second } from "./shoppers.ts";
-import { type ScheduledJob, schedules, type TickRun } from "./ticks.ts";
+import { schedules, type TickRun } from "./ticks.ts";
 
 /** A fault and its consequences. Times are in milliseconds after the beginning. */
 export interface Step {
@@ -22,7 +22,7 @@ export interface Proof {
   readonly steps: readonly Step[];
   readonly failures: readonly Problem[];
   /** Requests that got 503 with `Retry-After` while no replica could reach the database. */
-  readonly refused: number;
+  readonly refused: readonly Problem[];
   readonly old: readonly Problem[];
   readonly mixed: readonly Problem[];
   /** Responses with another status, or with other content than that of any version. */
@@ -34,9 +34,9 @@ export interface Proof {
   readonly runs: readonly TickRun[];
   readonly lostTicks: readonly string[];
   readonly ticks: number;
-  /** Products and SKUs that differ from their sources at the end. */
+  /** Of all products and SKUs, at each edge and each replica: responses that differ from the source at the end. */
   readonly wrong: readonly string[];
-  readonly checked: number;
+  readonly compared: number;
   readonly edits: number;
   /** Requests that a second edge or balancer answered. */
   readonly repeated: number;
@@ -71,6 +71,7 @@ const Page = (proof: Proof) => {
   const requests = seconds.reduce((sum, second) => sum + second.requests, 0);
   const failed = groupByStep(failures, steps);
   const stale = groupByStep(old, steps);
+  const excused = groupByStep(refused, steps);
   return (
     <html lang="en">
       <head>
@@ -84,8 +85,8 @@ const Page = (proof: Proof) => {
           <h1>A fleet through every fault</h1>
           <p>
             {proof.startedAt}, {clock(seconds.length * 1000)} minutes, <code>{proof.command}</code>. {proof.machine}.{" "}
-            {number.format(refused)} requests got 503 with <code>Retry-After</code> while no replica could reach the
-            database, and are counted nowhere else.
+            {number.format(refused.length)} requests were refused, with 503 and <code>Retry-After</code>, while no
+            replica could reach the database; the table says during which fault. They are counted nowhere else.
           </p>
           <ul class="totals">
             <Total count={failures.length} what={`of ${number.format(requests)} requests failed`} />
@@ -96,13 +97,13 @@ const Page = (proof: Proof) => {
             <Total count={proof.defects} what="responses of replicas with a failure other than 503" />
             <Total
               count={wrong.length}
-              what={`of ${number.format(proof.checked)} products and SKUs wrong at the end`}
+              what={`of ${number.format(proof.compared)} responses for every product and SKU wrong at the end`}
             />
           </ul>
           <Timeline {...proof} />
           <p>
             Red bands are faults, with their numbers in the table. Of the requests, yellow ones got a response with an
-            Age, red ones failed or got an old response without one. Red runs did not succeed.
+            Age, red ones failed or got an old response without one.
           </p>
           <h2>Faults, one after the other</h2>
           <div class="wide">
@@ -116,6 +117,7 @@ const Page = (proof: Proof) => {
                   <th scope="col">whole after</th>
                   <th scope="col">requests</th>
                   <th scope="col">failed</th>
+                  <th scope="col">refused</th>
                   <th scope="col">old without Age</th>
                   <th scope="col">with Age</th>
                   <th scope="col">longest</th>
@@ -135,6 +137,7 @@ const Page = (proof: Proof) => {
                       <td>{((step.wholeMs - step.repairedMs) / 1000).toFixed(1)} s</td>
                       <td>{number.format(sum("requests"))}</td>
                       <td class={failed[index]?.length ? "bad" : ""}>{failed[index]?.length}</td>
+                      <td>{number.format(excused[index]?.length ?? 0)}</td>
                       <td class={stale[index]?.length ? "bad" : ""}>{stale[index]?.length}</td>
                       <td>{number.format(sum("aged"))}</td>
                       <td>{(Math.max(0, ...during.map(({ longestMs }) => longestMs)) / 1000).toFixed(1)} s</td>
@@ -242,26 +245,14 @@ const Runs = ({ runs }: Proof) => {
   );
 };
 
-const laneNames: Readonly<Record<ScheduledJob, string>> = {
-  "history-retention": "retention",
-  "personalization-import": "import",
-  "catalog-sync": "sync",
-};
-const charts = { top: 34, height: 120, gap: 44, lane: 26 } as const;
+const charts = { top: 34, height: 120 } as const;
 
-const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => {
+const Timeline = ({ seconds, steps, failures, old }: Proof) => {
   const totalMs = seconds.length * 1000;
   const x = (ms: number) => left + (Math.max(0, Math.min(ms, totalMs)) / totalMs) * plotWidth;
-  const jobs = Object.keys(schedules) as ScheduledJob[];
-  const requestsTop = charts.top;
-  const longestTop = requestsTop + charts.height + charts.gap;
-  const jobsTop = longestTop + charts.height + charts.gap;
-  const height = jobsTop + jobs.length * charts.lane + 30;
+  const height = charts.top + charts.height + 30;
   const mostRequests = Math.max(1, ...seconds.map(({ requests }) => requests));
-  const mostMs = 10 ** Math.ceil(Math.log10(Math.max(100, ...seconds.map(({ longestMs }) => longestMs))));
-  const startedMs = Date.parse(startedAt);
   const bar = (count: number) => (count / mostRequests) * charts.height;
-  const onLogScale = (ms: number) => (Math.log10(Math.max(1, ms)) / Math.log10(mostMs)) * charts.height;
   const barWidth = plotWidth / seconds.length;
   return (
     <svg
@@ -291,12 +282,12 @@ const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => 
           </text>
         </g>
       ))}
-      <text x="4" y={requestsTop + 12}>
+      <text x="4" y={charts.top + 12}>
         requests/s
       </text>
       {seconds.map((second, index) => {
         const at = left + index * barWidth;
-        const base = requestsTop + charts.height;
+        const base = charts.top + charts.height;
         return (
           <>
             <rect class="fresh" x={at} y={base - bar(second.requests)} width={barWidth} height={bar(second.requests)} />
@@ -313,58 +304,6 @@ const Timeline = ({ seconds, steps, runs, startedAt, failures, old }: Proof) => 
           </>
         );
       })}
-      <text x="4" y={longestTop - 14}>
-        longest time of a request
-      </text>
-      {[1, 10, 100, 1000, 10_000]
-        .filter((ms) => ms <= mostMs)
-        .map((ms) => (
-          <>
-            <line
-              class="grid"
-              x1={left}
-              x2={width - 10}
-              y1={longestTop + charts.height - onLogScale(ms)}
-              y2={longestTop + charts.height - onLogScale(ms)}
-            />
-            <text class="scale" x={left - 4} y={longestTop + charts.height - onLogScale(ms) + 4}>
-              {ms < 1000 ? `${ms} ms` : `${ms / 1000} s`}
-            </text>
-          </>
-        ))}
-      <polyline
-        class="longest"
-        points={seconds
-          .map(
-            ({ longestMs }, index) =>
-              `${(left + (index + 0.5) * barWidth).toFixed(1)},${(longestTop + charts.height - onLogScale(longestMs)).toFixed(1)}`,
-          )
-          .join(" ")}
-      />
-      {jobs.map((job, lane) => (
-        <>
-          <text x="4" y={jobsTop + lane * charts.lane + 12}>
-            {laneNames[job]}
-          </text>
-          {runs
-            .filter((run) => run.job === job)
-            .map(({ startedAt: at, finishedAt, outcome, reason }) => {
-              const from = x(Date.parse(at) - startedMs);
-              const to = x(finishedAt === null ? totalMs : Date.parse(finishedAt) - startedMs);
-              return (
-                <rect
-                  class={outcome === "succeeded" ? "run" : "failed"}
-                  x={from}
-                  y={jobsTop + lane * charts.lane}
-                  width={Math.max(3, to - from)}
-                  height="14"
-                >
-                  <title>{`${job} ${at}: ${outcome} ${reason ?? ""}`}</title>
-                </rect>
-              );
-            })}
-        </>
-      ))}
       {Array.from({ length: Math.floor(seconds.length / 60) + 1 }, (_, minute) => (
         <text class="scale" x={x(minute * 60_000) + 12} y={height - 4}>
           {minute}:00
@@ -388,9 +327,8 @@ h2 { margin: 2rem 0 0.5rem; font-size: 1.2rem; } h3 { margin: 1rem 0 0; font-siz
 .totals .good strong { color: var(--good); } .totals .bad strong { color: var(--bad); }
 svg { width: 100%; height: auto; } svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
 svg .scale { fill: var(--soft); text-anchor: end; } svg .step { font-weight: 600; }
-.fresh { fill: var(--fresh); } .aged { fill: var(--aged); } .failed { fill: var(--bad); } .run { fill: var(--good); }
+.fresh { fill: var(--fresh); } .aged { fill: var(--aged); } .failed { fill: var(--bad); }
 .broken { fill: var(--broken); } .healing { fill: var(--healing); }
-.grid { stroke: var(--line); } .longest { fill: none; stroke: var(--text); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid var(--line); text-align: right; }
 thead th { color: var(--soft); font-weight: 600; } tbody th { font-weight: 400; } th:nth-child(2) { text-align: left; }

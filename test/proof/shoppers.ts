@@ -12,6 +12,13 @@ export function promisedMs({ headers }: Response): number {
 /** Versions that a product has in its response: one, or none if it was never edited. */
 export const versionsOf = (text: string) => text.match(/(?<="(title|vendor)":")v\d+(?=")/g) ?? [];
 
+/** A product without the values that an edit changes: the first title and vendor are its own. */
+export const withoutVersion = (text: string) =>
+  text
+    .replace(/"title":"(?:[^"\\]|\\.)*"/, "")
+    .replace(/"vendor":"(?:[^"\\]|\\.)*"/, "")
+    .replace(/"updated_at":"[^"]*"/g, "");
+
 const timeoutMs = 20_000;
 /** Balancers and edges say that nothing behind them can answer; the service, that it cannot reach its store. */
 const unavailable: readonly number[] = [502, 503, 504];
@@ -35,7 +42,8 @@ export interface ShopperOptions {
   readonly edges: readonly string[];
   /** Balancers, for programs that do not use the CDN. */
   readonly origins: readonly string[];
-  readonly productIds: readonly string[];
+  /** The response for each product before any edit. */
+  readonly products: ReadonlyMap<string, string | undefined>;
   readonly skus: readonly string[];
   /** The response for a SKU when the feed has a version. */
   readonly responseOf: (sku: string, version: string) => string;
@@ -62,6 +70,7 @@ export class Shoppers {
   readonly begunMs = performance.now();
   readonly #options: ShopperOptions;
   readonly #random = createRandom(11);
+  readonly #productIds: readonly string[];
   readonly #pickProduct: () => number;
   readonly #pickSku: () => number;
   #isOver = false;
@@ -70,7 +79,8 @@ export class Shoppers {
 
   constructor(options: ShopperOptions) {
     this.#options = options;
-    this.#pickProduct = createSequence("zipf", options.productIds.length, 1);
+    this.#productIds = [...options.products.keys()];
+    this.#pickProduct = createSequence("zipf", this.#productIds.length, 1);
     this.#pickSku = createSequence("zipf", options.skus.length, 2);
     this.#sending = this.#send();
   }
@@ -103,10 +113,10 @@ export class Shoppers {
   }
 
   async #request(): Promise<void> {
-    const { edges, origins, productIds, skus } = this.#options;
+    const { edges, origins, skus } = this.#options;
     const dice = this.#random();
     const isAtEdge = this.#random() < 0.8;
-    const id = productIds[this.#pickProduct()] as string;
+    const id = this.#productIds[this.#pickProduct()] as string;
     const sku = skus[this.#pickSku()] as string;
     const path = dice < 0.6 ? `/products/${id}` : dice < 0.97 ? `/products/pz/${sku}` : "/histories";
     const sentMs = performance.now();
@@ -152,8 +162,9 @@ export class Shoppers {
 
   /** Whether it is the response to that request, whichever version it has. */
   #isRight(text: string, path: string, id: string, sku: string): boolean {
-    if (path.endsWith(`/${sku}`)) return text.replaceAll(feedVersion, "v") === this.#options.responseOf(sku, "v");
-    if (path.endsWith(`/${id}`)) return text.startsWith(`{"product":{"id":${id},`) && text.endsWith(',"error":null}');
+    const { products, responseOf } = this.#options;
+    if (path.endsWith(`/${sku}`)) return text.replaceAll(feedVersion, "v") === responseOf(sku, "v");
+    if (path.endsWith(`/${id}`)) return withoutVersion(text) === withoutVersion(products.get(id) ?? "");
     return text.startsWith('{"histories":[{"brand":');
   }
 

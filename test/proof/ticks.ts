@@ -6,8 +6,6 @@ export interface TickRun {
   readonly job: string;
   readonly scheduledAt: string;
   readonly attempt: number;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
   readonly outcome: string | null;
   readonly reason: string | null;
 }
@@ -21,46 +19,12 @@ export const schedules = {
 } as const;
 export type ScheduledJob = keyof typeof schedules;
 
-const pollMs = 1000;
-
-/** Collects the runs. */
-export class RunRecorder {
-  readonly #url: () => string;
-  readonly #runs = new Map<string, TickRun>();
-  #isOver = false;
-  readonly #stopped: Promise<void>;
-
-  /** @param url of the server that is the primary now */
-  constructor(url: () => string) {
-    this.#url = url;
-    this.#stopped = this.#record();
-  }
-
-  get runs(): TickRun[] {
-    return [...this.#runs.values()].toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
-  }
-
-  stop(): Promise<void> {
-    this.#isOver = true;
-    return this.#stopped;
-  }
-
-  async #record(): Promise<void> {
-    while (!this.#isOver) {
-      // While there is no primary, nothing can be recorded.
-      await this.#read().catch(() => {});
-      await Bun.sleep(pollMs);
-    }
-  }
-
-  async #read(): Promise<void> {
-    await using sql = new SQL(this.#url(), { max: 1, connectionTimeout: 2 });
-    const rows = await sql<TickRun[]>`
-      SELECT job, scheduled_at AS "scheduledAt", attempt, started_at AS "startedAt", finished_at AS "finishedAt",
-        outcome, reason
-      FROM run WHERE scheduled_at IS NOT NULL`;
-    for (const run of rows) this.#runs.set(`${run.job} ${run.scheduledAt} ${run.attempt} ${run.startedAt}`, run);
-  }
+/** The runs of scheduled times, in the order in which they began. */
+export async function listRuns(url: string): Promise<TickRun[]> {
+  await using sql = new SQL(url, { max: 1, connectionTimeout: 2 });
+  return await sql<TickRun[]>`
+    SELECT job, scheduled_at AS "scheduledAt", attempt, outcome, reason
+    FROM run WHERE scheduled_at IS NOT NULL ORDER BY started_at`;
 }
 
 /** The scheduled times of a job between two times, in milliseconds since 1970. */

@@ -7,7 +7,7 @@ import { until } from "../../support/until.ts";
 
 const [id, sku] = ["7", "SKU1"];
 const toProduct = (title: string, vendor = title) =>
-  `{"product":{"id":7,"title":"${title}","vendor":"${vendor}"},"shop":"a","error":null}`;
+  `{"product":{"id":7,"price":"9.95","title":"${title}","vendor":"${vendor}"},"shop":"a","error":null}`;
 const toPersonalization = (version: string) =>
   `{"pzlines":[{"sku_id":"SKU1"}],"pzstyles":[],"pzchoices":[{"choice_value":"Red ${version}"}]}`;
 const histories = '{"histories":[{"brand":"acme","counts":1,"created_at":"2026-11-23T10:00:00Z"}]}';
@@ -41,7 +41,8 @@ async function findProblems({ product, personalization: feed, status = 200, head
   cleanUp(() => server.stop(true));
   const places = [server.url.origin];
   const shoppers = new Shoppers({
-    ...{ edges: places, origins: places, productIds: [id], skus: [sku], history, rate: 1000 },
+    ...{ edges: places, origins: places, skus: [sku], history, rate: 1000 },
+    products: new Map([[id, toProduct("Plate")]]),
     responseOf: (_, version) => toPersonalization(version),
   });
   await until("each operation was requested", () => shoppers.requests >= 100);
@@ -61,6 +62,7 @@ test.each<[string, Answers, string[]]>([
   ["two versions in a product", { product: toProduct("v2", "v1") }, ["mixed"]],
   ["no product", { product: '{"product":null,"shop":"a","error":null}' }, ["incorrect"]],
   ["another product", { product: toProduct("v2").replace("7", "8") }, ["incorrect"]],
+  ["a product that lost a field", { product: toProduct("v2").replace('"price":"9.95",', "") }, ["incorrect"]],
   ["a SKU without a row", { personalization: '{"pzlines":[],"pzstyles":[],"pzchoices":[]}' }, ["incorrect"]],
   ["status 500", { status: 500 }, ["failures", "incorrect"]],
   ["status 404", { status: 404 }, ["failures", "incorrect"]],

@@ -4,7 +4,6 @@ import { findLostTicks, type TickRun } from "../../proof/ticks.ts";
 const at = (time: string) => Date.parse(`2026-11-23T10:${time}Z`);
 const run = (job: string, time: string, outcome: string | null): TickRun => ({
   ...{ job, scheduledAt: `2026-11-23T10:${time}.000Z`, attempt: 1, outcome, reason: null },
-  ...{ startedAt: "", finishedAt: null },
 });
 
 test("a scheduled time is lost without a run that has ended", () => {
