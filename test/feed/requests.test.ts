@@ -58,25 +58,30 @@ test.each(sources)("a file of %s without a body is an empty file, also with stat
   }
 });
 
-test.each(sources)(
-  "a request to %s is repeated if it may succeed soon, and if data stops coming",
-  async (_, sourceOf) => {
-    const content = "sku_id,style_code\n";
-    const { url, count } = await startServer((time, response, method) => {
-      const headers = { ETag: '"1"', "Last-Modified": new Date(0).toUTCString(), "Content-Length": content.length };
-      // A bucket asks twice: what it has, and why it refuses.
-      if (time <= 2) response.writeHead(503).end();
-      else if (method === "HEAD") response.writeHead(200, headers).end();
-      else if (time <= 4) response.writeHead(200, headers).write(content.slice(0, 3), () => response.destroy());
-      else response.writeHead(200, headers).end(content);
-    });
-    const source = sourceOf(url);
-    const file = await source.findFile("pzlines.csv");
-    const path = file && (await source.fetch(file, openFolder));
-    expect(readFileSync(`${path}`, "utf8")).toBe(content);
-    expect(count()).toBeGreaterThan(4);
-  },
-);
+const failures: [string, (response: ServerResponse) => void][] = [
+  ["503", (response) => response.writeHead(503).end()],
+  ["429", (response) => response.writeHead(429).end()],
+  ["a closed connection", (response) => response.destroy()],
+];
+
+test.concurrent.each(
+  sources.flatMap(([name, sourceOf]) => failures.map((fails) => [name, ...fails, sourceOf] as const)),
+)("a request to %s is repeated after %s, and if data stops coming", async (_, __, fail, sourceOf) => {
+  const content = "sku_id,style_code\n";
+  const { url, count } = await startServer((time, response, method) => {
+    const headers = { ETag: '"1"', "Last-Modified": new Date(0).toUTCString(), "Content-Length": content.length };
+    // A bucket asks twice: what it has, and why it refuses.
+    if (time <= 2) fail(response);
+    else if (method === "HEAD") response.writeHead(200, headers).end();
+    else if (time <= 4) response.writeHead(200, headers).write(content.slice(0, 3), () => response.destroy());
+    else response.writeHead(200, headers).end(content);
+  });
+  const source = sourceOf(url);
+  const file = await source.findFile("pzlines.csv");
+  const path = file && (await source.fetch(file, openFolder));
+  expect(readFileSync(`${path}`, "utf8")).toBe(content);
+  expect(count()).toBeGreaterThan(4);
+});
 
 test("a request that is refused for good is not repeated", async () => {
   for (const [, sourceOf] of sources) {
