@@ -12,7 +12,6 @@ import { SharedReads } from "./shared-reads.ts";
 import baseStyle from "./styles/base.css" with { type: "text" };
 import chartStyle from "./styles/chart.css" with { type: "text" };
 import componentStyle from "./styles/components.css" with { type: "text" };
-import embeddedHtmlStyle from "./styles/embedded-html.css" with { type: "text" };
 import layoutStyle from "./styles/layout.css" with { type: "text" };
 import mediaStyle from "./styles/media.css" with { type: "text" };
 import operatorStyle from "./styles/operators.css" with { type: "text" };
@@ -32,17 +31,13 @@ export function consolePages(context: ConsoleContext): Readonly<Record<string, R
 /** The files that the pages load, by path. */
 export const consoleFiles = (): Readonly<Record<string, RenderPage>> => ({
   "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
-  "/console/embedded-html.css": file("text/css; charset=utf-8", embeddedHtmlStyle, sandboxed),
   // Its module is not minified, and three times as large.
   "/console/idiomorph.js": file("text/javascript; charset=utf-8", `${idiomorph}\nexport { Idiomorph };\n`),
   "/console/local-time.js": file("text/javascript; charset=utf-8", localTimeScript),
   "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),
 });
 
-const file = (type: string, body: string, headers = {}) => staticFile({ type, body }, "private, no-cache", headers);
-
-/** A sandboxed frame counts as another site. */
-const sandboxed = { "Cross-Origin-Resource-Policy": "cross-origin" };
+const file = (type: string, body: string) => staticFile({ type, body }, "private, no-cache");
 
 function renderer({ route, title, section = route, render }: PageDefinition, context: PageContext): RenderPage {
   return async (request) => {

@@ -36,10 +36,7 @@ export interface AllowedOrigins {
   readonly connections?: readonly string[];
 }
 
-/**
- * Inline scripts and styles stay blocked. `srcdoc` frames inherit the policy, since they have no
- * URL.
- */
+/** Inline scripts and styles stay blocked. */
 function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: AllowedOrigins): string {
   const from = (origins: readonly string[]) => ["'self'", ...origins].join(" ");
   return [
@@ -72,15 +69,7 @@ export function htmlPage(html: { toString(): string }, { status = 200, allowedOr
 }
 
 /** A style sheet or script, revalidated by its entity tag. */
-export function staticFile(
-  file: Pick<Page, "type" | "body">,
-  cacheControl: string,
-  headers: Page["headers"] = {},
-): RenderPage {
-  const page: Page = {
-    ...file,
-    tag: hashTag(file.body),
-    headers: { "Cache-Control": cacheControl, ...headers },
-  };
+export function staticFile(file: Pick<Page, "type" | "body">, cacheControl: string): RenderPage {
+  const page: Page = { ...file, tag: hashTag(file.body), headers: { "Cache-Control": cacheControl } };
   return () => page;
 }

@@ -282,8 +282,6 @@ test("responses of the admin listener are hidden from other sites and shared cac
     [open.adminUrl, "GET", "/", 200],
     [open.adminUrl, "GET", "/metrics", 200],
     [open.adminUrl, "GET", "/console/style.css", 200],
-    // A frame without an origin loads it.
-    [open.adminUrl, "GET", "/console/embedded-html.css", 200],
     [open.adminUrl, "GET", "/livez", 200],
     [open.adminUrl, "GET", "/readyz", 200],
     [open.adminUrl, "GET", "/nothing", 404],
@@ -316,13 +314,12 @@ test("responses of the admin listener are hidden from other sites and shared cac
     ]);
     expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    const sharesResource = path === "/console/embedded-html.css" ? "cross-origin" : "same-origin";
-    expect(answer.headers.get("cross-origin-resource-policy")).toBe(sharesResource);
+    expect(answer.headers.get("cross-origin-resource-policy")).toBe("same-origin");
     expect(answer.headers.get("referrer-policy")).toBe("same-origin");
     if (method === "OPTIONS") expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   }
   const stored = ["Host: localhost", "If-None-Match: *"];
-  const unchanged = await send(open.adminUrl, "GET /console/embedded-html.css HTTP/1.1", ...stored);
+  const unchanged = await send(open.adminUrl, "GET /console/style.css HTTP/1.1", ...stored);
   expect([unchanged.status, unchanged.headers.get("cache-control")]).toEqual([304, "private, no-cache"]);
   expect(unchanged.headers.has("cross-origin-resource-policy")).toBeFalse();
   // The public listener allows every origin.

@@ -66,17 +66,15 @@ const StyleTable = ({ styles, brand, label }: StyleTableProps) => (
   <Table columns={styleColumns(brand)} rows={styles} label={label} />
 );
 
-export const styleColumns = (brand: string): readonly Column<UsedStyle>[] => [
+const styleColumns = (brand: string): readonly Column<UsedStyle>[] => [
   {
     title: "Style",
-    value: ({ style }) => style,
     cell: ({ style }) => <a href={urlWithQuery("/personalization", { style, brand })}>{style}</a>,
   },
   { title: "SKUs", value: ({ skus }) => skus, isNumber: true },
   {
     title: "First SKUs",
     class: "excerpt",
-    value: ({ examples }) => examples.slice(0, examplesPerRow).join(", "),
     cell: ({ examples }) => (
       <CommaSeparated items={examples.slice(0, examplesPerRow).map((sku) => <SkuLink sku={sku} brand={brand} />)} />
     ),

@@ -7,9 +7,8 @@ import { maxSkuLength } from "../../personalization/lists.ts";
 import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../personalization/store.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
-import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleColumns, styleLimit } from "../components/style-usage.tsx";
+import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../components/style-usage.tsx";
 import { type ConsoleContext, type PageContent, publicRoot, selectBrand } from "../context.ts";
-import { type TableFile, toTableFile } from "../csv.ts";
 import { lookUpSku, type SkuResult } from "../sku-lookup.tsx";
 import { originOf, queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 
@@ -43,7 +42,6 @@ export async function personalizationPage(context: ConsoleContext, request: Page
         {result.body}
       </>
     ),
-    ...(result.file !== undefined && { file: result.file }),
     ...(hasWidget && {
       scripts: [root + (await context.findWidgetPath())],
       allowedOrigins: { scripts: [origin], connections: [origin] },
@@ -53,7 +51,6 @@ export async function personalizationPage(context: ConsoleContext, request: Page
 
 interface LookupResult extends Partial<Omit<SkuResult, "body">> {
   readonly body: Child;
-  readonly file?: TableFile;
 }
 
 /** The keys are also the query parameters. */
@@ -128,11 +125,9 @@ async function listBrandStyles(
         <nav class="pagination" aria-label="Pages">
           {begin === 0 ? "" : <a href={urlOf(request, { after: undefined })}>First styles</a>}
           {last === undefined ? "" : <a href={urlOf(request, { after: last })}>Next styles</a>}
-          {styles.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
         </nav>
       </>
     ),
-    file: toTableFile("styles", styleColumns(brand), styles),
   };
 }
 

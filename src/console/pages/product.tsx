@@ -17,7 +17,6 @@ import {
   Section,
   SkuLink,
 } from "../components/elements.tsx";
-import { EmbeddedHtml, isHtml } from "../components/embedded-html.tsx";
 import { imageOrigins, ProductImages, withSampleImageUrls } from "../components/product-images.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { type ConsoleContext, type PageContent, publicRoot } from "../context.ts";
@@ -113,9 +112,6 @@ interface ProductDetailsProps {
 
 const ProductDetails = ({ product, selected }: ProductDetailsProps) => (
   <>
-    <Section id="description" title="Description">
-      {product.body_html === "" ? <None /> : <EmbeddedHtml html={product.body_html} title="Product description" />}
-    </Section>
     <Section id="options" title="Options">
       <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />
     </Section>
@@ -173,7 +169,7 @@ interface MetafieldsProps {
   readonly owner: string;
 }
 
-const metafieldColumns = (owner: string): readonly Column<Metafield>[] => [
+const metafieldColumns: readonly Column<Metafield>[] = [
   {
     title: "Key",
     cell: ({ namespace, key }) => (
@@ -183,14 +179,10 @@ const metafieldColumns = (owner: string): readonly Column<Metafield>[] => [
       </>
     ),
   },
-  {
-    title: "Value",
-    class: "break-anywhere",
-    cell: ({ key, value }) => (isHtml(value) ? <EmbeddedHtml html={value} title={`${key} of ${owner}`} /> : value),
-  },
+  { title: "Value", value: ({ value }) => value, class: "break-anywhere" },
 ];
 
 function Metafields({ metafields, owner }: MetafieldsProps) {
   if (metafields.length === 0) return <None />;
-  return <Table columns={metafieldColumns(owner)} rows={metafields} label={`Metafields of ${owner}`} />;
+  return <Table columns={metafieldColumns} rows={metafields} label={`Metafields of ${owner}`} />;
 }

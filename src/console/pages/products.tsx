@@ -12,7 +12,6 @@ import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
-import { toTableFile } from "../csv.ts";
 import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 
 const productsPerPage = 25;
@@ -54,13 +53,11 @@ export async function productsPage({ database }: ConsoleContext, request: PageRe
             <nav class="pagination" aria-label="Pages">
               {filter.after === undefined ? "" : <a href={urlOf(request, { after: undefined })}>First products</a>}
               {next === undefined ? "" : <a href={urlOf(request, { after: next })}>Next products</a>}
-              {products.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
             </nav>
           </>
         )}
       </>
     ),
-    file: toTableFile("products", columns, products),
   };
 }
 
@@ -105,7 +102,6 @@ const SearchForm = ({ filter: { text, status, vendor, tag } }: { readonly filter
 const columns: readonly Column<Product>[] = [
   {
     title: "Product",
-    value: ({ title }) => title,
     cell: ({ id, title, handle }) => (
       <>
         <a href={`/products/${id}`}>{title === "" ? "Untitled" : title}</a>
@@ -116,7 +112,6 @@ const columns: readonly Column<Product>[] = [
   { title: "ID", value: ({ id }) => `${id}` },
   {
     title: "Vendor",
-    value: ({ vendor }) => vendor,
     cell: ({ vendor }) => (vendor === "" ? "" : <a href={urlWithQuery("/products", { vendor })}>{vendor}</a>),
   },
   { title: "Status", value: ({ status }) => status },

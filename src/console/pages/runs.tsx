@@ -12,7 +12,6 @@ import { EmptyState, RunBadge, RunCount, runSeconds, Section, StackedTime } from
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
-import { toTableFile } from "../csv.ts";
 import { queryParameter, urlOf } from "../urls.ts";
 
 const runsPerPage = 50;
@@ -45,7 +44,7 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
         ) : (
           <EmptyState title="No match so far. Older runs have not been searched yet." />
         )}
-        <Pagination request={request} filter={filter} before={stoppedAt} hasRuns={runs.length > 0} />
+        <Pagination request={request} filter={filter} before={stoppedAt} />
         {durations.map(({ job, series }) => (
           <Section id="durations" title={`Durations of ${job}`}>
             <p class="muted">The last {runsPerSeries} successful runs, one line per brand.</p>
@@ -59,7 +58,6 @@ export async function runsPage({ database }: ConsoleContext, request: PageReques
         ))}
       </>
     ),
-    file: toTableFile("runs", columns, runs),
   };
 }
 
@@ -198,14 +196,12 @@ interface PaginationProps {
   readonly filter: RunFilter;
   /** The last run of this page; undefined on the last page. */
   readonly before: number | undefined;
-  readonly hasRuns: boolean;
 }
 
-const Pagination = ({ request, filter, before, hasRuns }: PaginationProps) => (
+const Pagination = ({ request, filter, before }: PaginationProps) => (
   <nav class="pagination" aria-label="Pages">
     {filter.before === undefined ? "" : <a href={urlOf(request, { before: undefined })}>Newest runs</a>}
     {before === undefined ? "" : <a href={urlOf(request, { before })}>Older runs</a>}
-    {hasRuns ? <a href={urlOf(request, { format: "csv" })}>Download as CSV</a> : ""}
   </nav>
 );
 
