@@ -217,7 +217,7 @@ test.concurrent("sections that a refresh brings appear, and the page of a run re
   expect(await sections()).toEqual(["problems", "stored-data", "jobs"]);
   await pds(["import", "products", join(root, "sample/products.ndjson")], environment);
   await untilVisible(page, page.locator("[data-live=counts]").getByRole("img", { name: "catalog-import" }));
-  expect(await sections()).toEqual(["problems", "stored-data", "jobs", "counts"]);
+  expect(await sections()).toEqual(["problems", "timeline", "stored-data", "jobs", "counts"]);
 
   await using sql = await connectTo(environment.DATABASE_URL);
   await sql`INSERT INTO run (job, brand, started_at, lease_until, lease_seconds)
@@ -365,6 +365,26 @@ test("rows are cards on a phone, and long names break no layout", async () => {
       .map((cell) => cell.textContent)`);
     expect([path, hidden]).toEqual([path, []]);
   }
+});
+
+test("the newest failed run is on the first screen of a phone", async () => {
+  const viewport = { width: 390, height: 844 };
+  await using opened = await openPage(browser, `${service.adminUrl}/`, { viewport });
+  const { page } = opened;
+  await using sql = await connectTo(store);
+  const [failed] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM run WHERE outcome = 'failed'`;
+  for (const path of ["/", "/runs"]) {
+    await page.goto(service.adminUrl + path);
+    const link = page.locator(`#timeline + .timeline a.failed[href="/runs/${failed?.id}"]`);
+    const box = await link.boundingBox();
+    expect((box?.y ?? Number.POSITIVE_INFINITY) + (box?.height ?? 0)).toBeLessThan(viewport.height);
+    expect(await page.getByLabel("Text in the reason").isVisible()).toBeFalse();
+  }
+  await page.getByText("Filter", { exact: true }).first().click();
+  await page.getByLabel("Text in the reason").waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.reload();
+  await page.getByLabel("Text in the reason").waitFor();
 });
 
 test("a focused link to a failed run stays when another job fails", async () => {

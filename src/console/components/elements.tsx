@@ -89,7 +89,7 @@ export function RunCount({ run }: { readonly run: Pick<Run, "job" | "outcome" | 
 }
 
 /** The seconds that a run took; so far, if it is still running. 0 if the clock was set back meanwhile. */
-export function runSeconds({ startedAt, finishedAt }: Run, now: number): number {
+export function runSeconds({ startedAt, finishedAt }: Pick<Run, "startedAt" | "finishedAt">, now: number): number {
   const endMs = finishedAt === null ? now : Date.parse(finishedAt);
   return Math.max(0, endMs - Date.parse(startedAt)) / 1000;
 }

@@ -19,6 +19,7 @@ import { JobTable, NoJobs } from "../components/job-table.tsx";
 import { Problems } from "../components/problems.tsx";
 import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
+import { RunTimeline, readTimeline, type Timeline } from "../components/run-timeline.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, type PageContext, publicRoot } from "../context.ts";
@@ -27,7 +28,7 @@ import { listPurgeProblems } from "../purge-problems.ts";
 import { listPushProblems } from "../push-problems.ts";
 import { elementId, queryParameter, urlWithQuery } from "../urls.ts";
 
-/** `GET /`: problems, stored data, the state of the jobs, and counts over time. */
+/** `GET /`: problems, the last runs, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
   const overview = await context.shared.readFor(request, "overview", () => readOverview(context));
   return {
@@ -43,19 +44,15 @@ interface OverviewData {
   readonly generations: readonly Generation[];
   readonly jobs: readonly JobHealth[];
   readonly problems: readonly Problem[];
+  readonly timeline: Timeline;
   readonly push: PushState | undefined;
   /** Empty when this service does not purge a CDN. */
   readonly purge: readonly PurgeStatus[];
   readonly charts: readonly JobChart[];
 }
 
-async function readOverview({
-  database,
-  writeProblem,
-  jobs,
-  push: readPush,
-  purge: readPurge,
-}: ConsoleContext): Promise<OverviewData> {
+async function readOverview(context: ConsoleContext): Promise<OverviewData> {
+  const { database, writeProblem, jobs, push: readPush, purge: readPurge } = context;
   const [instant, clock, productCount, truth, generations, configured, kinds, push, purge = []] = await Promise.all([
     readNow(database),
     findClockProblem(database),
@@ -70,7 +67,8 @@ async function readOverview({
   const now = Date.parse(instant);
   const configuredKeys = new Set(configured.map(keyOf));
   const unconfigured = kinds.filter((kind) => !configuredKeys.has(keyOf(kind)));
-  const [others, charts] = await Promise.all([
+  const [timeline, others, charts] = await Promise.all([
+    readTimeline(context, kinds, "24h", now),
     Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
     readCountCharts(database, kinds),
   ]);
@@ -92,6 +90,7 @@ async function readOverview({
       ...listPurgeProblems(purge, now),
       ...listProblems(configured, brands, productCount, now),
     ],
+    timeline,
     push,
     purge,
     charts,
@@ -154,11 +153,16 @@ interface OverviewProps extends OverviewData {
 }
 
 function Overview({ links, table, ...overview }: OverviewProps) {
-  const { now, productCount, truth, generations, jobs, problems, push, purge, charts } = overview;
+  const { now, productCount, truth, generations, jobs, problems, timeline, push, purge, charts } = overview;
   const current = generations.filter(({ isCurrent }) => isCurrent);
   return (
     <>
       <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} now={now} />
+      {timeline.rows.length === 0 ? (
+        ""
+      ) : (
+        <RunTimeline timeline={timeline} urlOfPeriod={(period) => urlWithQuery("/runs", { period })} />
+      )}
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
         {truth.products === 0 ? "" : <Verification truth={truth} />}

@@ -1,44 +1,62 @@
 /** @jsxImportSource hono/jsx */
 
-import { formatDuration, formatDurationCompactly, truncate } from "../../base/format.ts";
+import { formatDuration, formatDurationCompactly, formatNumber, truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { type Run, runStatuses } from "../../jobs/run.ts";
-import { listRunKinds, listRunsBefore, type RunFilter, type RunKind } from "../../jobs/run-list.ts";
+import { listRunKinds, type RunFilter, type RunKind } from "../../jobs/run-list.ts";
 import { readDurationCharts, runsPerSeries } from "../charts.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { Chart, ChartTable } from "../components/chart.tsx";
-import { EmptyState, RunBadge, RunCount, runSeconds, Section, StackedTime } from "../components/elements.tsx";
+import {
+  CommaSeparated,
+  EmptyState,
+  Instant,
+  RunBadge,
+  RunCount,
+  runSeconds,
+  Section,
+  StackedTime,
+} from "../components/elements.tsx";
+import { parsePeriod, RunTimeline, readTimeline } from "../components/run-timeline.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
+import { listRunRows, type RunRow } from "../run-rows.ts";
 import { queryParameter, urlOf } from "../urls.ts";
 
-const runsPerPage = 50;
 const reasonLength = 160;
 
 /**
- * `GET /runs?job=&brand=&outcome=&from=&to=&text=&before=`: runs, newest first, in pages; of one job
- * also how long they took.
+ * `GET /runs?job=&brand=&outcome=&from=&to=&text=&before=&period=`: the last runs on a timeline, and
+ * all runs, newest first, in pages; of one job also how long they took.
  */
-export async function runsPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
+export async function runsPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
+  const { database } = context;
   const filter = filterOf(request);
   const kinds = await listRunKinds(database);
-  const { runs, stoppedAt } = await listRunsBefore(database, kinds, filter, runsPerPage);
+  const { rows, stoppedAt } = await listRunRows(database, kinds, filter);
   const now = Date.parse(await readNow(database));
-  const columns = columnsAt(now);
-  const durations = filter.job === undefined ? [] : await readDurationCharts(database, kinds.filter(isOf(filter)));
+  const shown = kinds.filter(isOf(filter));
+  const period = parsePeriod(queryParameter(request, "period"));
+  const timeline = filter.before === undefined && (await readTimeline(context, shown, period, now));
+  const durations = filter.job === undefined ? [] : await readDurationCharts(database, shown);
   return {
     body: (
       <>
-        <FilterForm kinds={kinds} filter={filter} />
-        {mayOperate(request) && runs.some(mayRetry) && !hasOtherFilters(request) ? (
+        {timeline && timeline.rows.length > 0 ? (
+          <RunTimeline timeline={timeline} urlOfPeriod={(name) => urlOf(request, { period: name })} />
+        ) : (
+          ""
+        )}
+        <FilterForm kinds={kinds} filter={filter} request={request} />
+        {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) ? (
           <RetryMatching filter={filter} />
         ) : (
           ""
         )}
-        {runs.length > 0 ? (
-          <Table columns={columns} rows={runs} label="Runs, newest first" />
+        {rows.length > 0 ? (
+          <Table columns={columnsAt(now)} rows={rows} label="Runs, newest first" />
         ) : stoppedAt === undefined ? (
           <NoRuns hasAny={kinds.length > 0} />
         ) : (
@@ -94,11 +112,11 @@ function filterOf(request: PageRequest): PageFilter {
   };
 }
 
-/** The action knows only these. With another one, it would retry more than the page shows. */
-const retryFilters = ["job", "brand", "outcome", "before"];
+/** The action knows only these filters. With another one, it would retry more than the page shows. */
+const retryParameters = ["job", "brand", "outcome", "before", "period"];
 
 const hasOtherFilters = ({ url }: PageRequest) =>
-  [...url.searchParams].some(([name, value]) => value !== "" && !retryFilters.includes(name));
+  [...url.searchParams].some(([name, value]) => value !== "" && !retryParameters.includes(name));
 
 const mayRetry = ({ outcome }: Run) => outcome !== null && outcome !== "succeeded";
 
@@ -109,6 +127,7 @@ const RetryMatching = ({ filter: { job, brand, standing: outcome } }: { readonly
     </ActionLink>
   </ActionLinks>
 );
+
 /** A day from 0001-01-01 on; undefined for anything else. */
 function dayOf(text = ""): string | undefined {
   const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined;
@@ -116,80 +135,89 @@ function dayOf(text = ""): string | undefined {
 }
 
 interface FilterFormProps {
+  readonly request: PageRequest;
   readonly kinds: readonly RunKind[];
   readonly filter: PageFilter;
 }
 
-function FilterForm({ kinds, filter }: FilterFormProps) {
+/** Folded on a phone, where it would be the whole first screen, unless it has effect. */
+function FilterForm({ request, kinds, filter }: FilterFormProps) {
+  const period = queryParameter(request, "period");
+  const hasFilters = [...request.url.searchParams].some(([name, value]) => value !== "" && name !== "period");
   const namesOf = (nameOf: (kind: RunKind) => string) => [...new Set(kinds.map(nameOf))].sort();
   const withAll = (text: string, values: readonly string[]) => [{ value: "", text }, ...values];
   return (
-    <form class="filter" action="/runs">
-      <Select
-        name="job"
-        label="Job"
-        options={withAll(
-          "All jobs",
-          namesOf(({ job }) => job),
-        )}
-        selected={filter.job}
-      />
-      <Select
-        name="brand"
-        label="Brand"
-        options={withAll(
-          "All brands",
-          namesOf(({ brand }) => brand),
-        )}
-        selected={filter.brand}
-      />
-      <Select
-        name="outcome"
-        label="Outcome"
-        options={withAll("All outcomes", runStatuses)}
-        selected={filter.standing}
-      />
-      <label>
-        <span>First day (UTC)</span>
-        <input type="date" name="from" value={filter.firstDay ?? ""} />
-      </label>
-      <label>
-        <span>Last day (UTC)</span>
-        <input type="date" name="to" value={filter.lastDay ?? ""} />
-      </label>
-      <label class="wide">
-        <span>Text in the reason</span>
-        <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
-      </label>
-      <button type="submit">Filter</button>
-    </form>
+    <details class="filters" open={hasFilters}>
+      <summary>Filter</summary>
+      <form class="filter" action="/runs">
+        {period === undefined ? "" : <input type="hidden" name="period" value={period} />}
+        <Select
+          name="job"
+          label="Job"
+          options={withAll(
+            "All jobs",
+            namesOf(({ job }) => job),
+          )}
+          selected={filter.job}
+        />
+        <Select
+          name="brand"
+          label="Brand"
+          options={withAll(
+            "All brands",
+            namesOf(({ brand }) => brand),
+          )}
+          selected={filter.brand}
+        />
+        <Select
+          name="outcome"
+          label="Outcome"
+          options={withAll("All outcomes", runStatuses)}
+          selected={filter.standing}
+        />
+        <label>
+          <span>First day (UTC)</span>
+          <input type="date" name="from" value={filter.firstDay ?? ""} />
+        </label>
+        <label>
+          <span>Last day (UTC)</span>
+          <input type="date" name="to" value={filter.lastDay ?? ""} />
+        </label>
+        <label class="wide">
+          <span>Text in the reason</span>
+          <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
+        </label>
+        <button type="submit">Filter</button>
+      </form>
+    </details>
   );
 }
 
-const columnsAt = (now: number): readonly Column<Run>[] => [
-  { title: "Run", value: ({ id }) => `${id}`, cell: ({ id }) => <a href={`/runs/${id}`}>{id}</a>, isNumber: true },
-  { title: "Outcome", value: ({ outcome }) => outcome ?? "running", cell: (run) => <RunBadge run={run} /> },
-  { title: "Job", value: ({ job }) => job, class: "nowrap" },
-  { title: "Brand", value: ({ brand }) => brand, class: "name" },
-  {
-    title: "Started",
-    value: ({ startedAt }) => startedAt,
-    cell: ({ startedAt }) => <StackedTime at={startedAt} now={now} />,
-  },
-  {
-    title: "Duration",
-    isNumber: true,
-    value: (run) => runSeconds(run, now),
-    cell: (run) => formatDuration(runSeconds(run, now)),
-  },
-  { title: "Count", value: ({ counts }) => counts, cell: (run) => <RunCount run={run} />, isNumber: true },
-  {
-    title: "Reason",
-    value: ({ reason }) => reason,
-    cell: ({ reason }) => (reason === null ? "" : truncate(reason, reasonLength)),
-    class: "reason",
-  },
+const columnsAt = (now: number): readonly Column<RunRow>[] => [
+  { title: "Run", cell: ({ run: { id } }) => <a href={`/runs/${id}`}>{id}</a>, isNumber: true },
+  { title: "Outcome", cell: (row) => <Outcome row={row} /> },
+  { title: "Job", value: ({ run }) => run.job, class: "nowrap" },
+  { title: "Brand", value: ({ run }) => run.brand, class: "name" },
+  { title: "Started", cell: ({ run }) => <StackedTime at={run.startedAt} now={now} /> },
+  { title: "Duration", isNumber: true, cell: ({ run }) => formatDuration(runSeconds(run, now)) },
+  { title: "Count", cell: ({ run }) => <RunCount run={run} />, isNumber: true },
+  { title: "Reason", value: ({ run: { reason } }) => reason && truncate(reason, reasonLength), class: "reason" },
 ];
+
+function Outcome({ row: { run, earlier, mayGoOn } }: { readonly row: RunRow }) {
+  const oldest = earlier.at(-1);
+  if (oldest === undefined) return <RunBadge run={run} />;
+  return (
+    <>
+      <RunBadge run={run} /> {formatNumber(earlier.length + 1)} times since <Instant at={oldest.startedAt} />
+      {mayGoOn ? " or earlier" : ""}
+      <details>
+        <summary>Earlier runs</summary>
+        <CommaSeparated items={earlier.map(({ id }) => <a href={`/runs/${id}`}>{id}</a>)} />
+      </details>
+    </>
+  );
+}
 
 interface PaginationProps {
   readonly request: PageRequest;

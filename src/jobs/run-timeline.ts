@@ -1,0 +1,85 @@
+import type { Queryable } from "../database/database.ts";
+import type { Run } from "./run.ts";
+import type { RunKind } from "./run-list.ts";
+
+/** A run on a timeline. Times are ISO 8601 in UTC. */
+export type TimelineRun = Pick<Run, "id" | "job" | "brand" | "startedAt" | "finishedAt" | "outcome">;
+
+/** Steps of equal length, in epoch milliseconds. */
+export interface TimelinePeriod {
+  readonly fromMs: number;
+  readonly stepMs: number;
+  /** At least 1. */
+  readonly steps: number;
+  /** By the database's clock. */
+  readonly now: number;
+}
+
+/** The worst first. Literals, because the planner does not use a partial index for a parameter. */
+const conditions = [
+  "outcome = 'failed'",
+  "outcome = 'abandoned'",
+  "outcome = 'cancelled'",
+  "finished_at IS NULL",
+  "outcome = 'succeeded'",
+];
+
+/**
+ * Lists, of each job and brand, the worst run that began in each step of a period. Also the last run
+ * before the period, which may reach into it, and the newest failure. Each is one search in an index,
+ * so their number hardly matters.
+ * @param kinds jobs and brands that have runs
+ */
+export async function listTimelineRuns(
+  queryable: Queryable,
+  kinds: readonly RunKind[],
+  period: TimelinePeriod,
+): Promise<TimelineRun[]> {
+  if (kinds.length === 0) return [];
+  const begins = await listFirstIds(queryable, period);
+  const values = begins.flatMap((first, index) => [first, begins[index + 1] ?? 2 ** 31 - 1]);
+  const steps = begins.map((_, index) => `(CAST($${2 * index + 1} AS INTEGER), CAST($${2 * index + 2} AS INTEGER))`);
+  // Parameters are numbered in the order of their first use, as an embedded store needs them.
+  const [job, brand] = [`$${values.length + 1}`, `$${values.length + 2}`];
+  const newestOf = (condition: string) =>
+    `(SELECT max(id) FROM run WHERE job = ${job} AND brand = ${brand} AND ${condition})`;
+  const worst = conditions.map((condition) => newestOf(`${condition} AND id >= step.first_id AND id < step.end_id`));
+  const text = `
+    WITH step (first_id, end_id) AS (VALUES ${steps}),
+      found (id) AS (
+        SELECT coalesce(${worst}) FROM step
+        UNION SELECT ${newestOf("id < $1")}
+        UNION SELECT ${newestOf("outcome = 'failed'")}
+      )
+    SELECT run.id, job, brand, started_at AS "startedAt", finished_at AS "finishedAt", outcome
+    FROM found JOIN run ON run.id = found.id ORDER BY run.id`;
+  const found = await Promise.all(
+    kinds.map((kind) => queryable.read<TimelineRun>(text, [...values, kind.job, kind.brand])),
+  );
+  return found.flat();
+}
+
+/**
+ * Where the steps begin: one more than the last id before. Ids and starts have the same order, except
+ * in the future, so bisection finds them without an index on the starts.
+ */
+async function listFirstIds({ read }: Queryable, { fromMs, stepMs, steps, now }: TimelinePeriod): Promise<number[]> {
+  const begins = Array.from({ length: steps }, (_, step) => new Date(fromMs + step * stepMs).toISOString());
+  const [{ last } = { last: 0 }] = await read<{ last: number }>("SELECT coalesce(max(id), 0) AS last FROM run", []);
+  const stride = 2 ** Math.floor(Math.log2(last + 1));
+  const rows = await read<{ id: number }>(
+    `WITH RECURSIVE step (at) AS (VALUES ${begins.map((_, index) => `($${index + 1})`)}),
+      search (at, id, stride) AS (
+        SELECT at, 0, CAST($${steps + 1} AS INTEGER) FROM step
+        UNION ALL
+        SELECT at, id + CASE WHEN (
+            SELECT started_at FROM run WHERE run.id >= search.id + stride AND started_at <= $${steps + 2}
+            ORDER BY run.id LIMIT 1
+          ) < at THEN stride ELSE 0 END, stride / 2
+        FROM search WHERE stride > 0
+      )
+    SELECT id FROM search WHERE stride = 0 ORDER BY at`,
+    [...begins, stride, new Date(now).toISOString()],
+  );
+  return rows.map(({ id }) => id + 1);
+}
