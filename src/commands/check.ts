@@ -8,6 +8,7 @@ import { type ConnectOptions, closeDatabase, inspectStore, isOtherSchema, openSt
 import type { PlannedJob } from "../jobs/job.ts";
 import { findPause, type JobPause } from "../jobs/job-pause.ts";
 import { findLastSuccess } from "../jobs/runs.ts";
+import { listJobStatus } from "../jobs/status.ts";
 import { findCurrent, findLast, generations, presentations } from "../personalization/versions.ts";
 import { createPlatform } from "../platforms/index.ts";
 import { pooledOptions } from "../service/connections.ts";
@@ -41,10 +42,10 @@ export async function check(values: Values): Promise<boolean | number> {
   const log = await openLog(config);
   const jobs = listJobs(config, log, await createPlatform(config, log));
   const checks = await Promise.all([...checkStores(config), checkTimeZones(), ...jobs.map(checkSource)]);
-  const { pauses, missing } = await readStored(config, jobs);
+  const { pauses, warnings: stored } = await readStored(config, jobs);
   const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));
   const unused = listSettingsWithoutEffect(config);
-  const warnings = [...missing, ...(await listWarnings(config))];
+  const warnings = [...stored, ...(await listWarnings(config))];
   if (values.json === true) {
     const results = checks.map(({ problem, ...rest }) => ({ ...rest, problem: problem?.message ?? null }));
     printSafeJson({ checks: results, schedules, settings_without_effect: unused, warnings });
@@ -115,34 +116,37 @@ async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal):
 interface Stored {
   /** The jobs that are paused, and since when. */
   readonly pauses: ReadonlyMap<PlannedJob, JobPause>;
-  /** What it lacks, in sentences: a store that was created anew has only what jobs have brought. */
-  readonly missing: readonly string[];
+  /** In sentences: what it lacks, since a new store has only what jobs have brought, and runs that take too long. */
+  readonly warnings: readonly string[];
 }
 
 /** @returns nothing if the store is not there, or cannot be read, which its check reports */
 async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, jobs: readonly PlannedJob[]) {
   const pauses = new Map<PlannedJob, JobPause>();
-  const missing: string[] = [];
+  const warnings: string[] = [];
   const read = async (database: Database) => {
     for (const job of jobs) {
       const pause = await findPause(database, job.name, job.brand);
       if (pause?.resumedAt === null) pauses.set(job, pause);
       const success = await findLastSuccess(database, job.name, job.brand);
-      if (success === undefined) missing.push(`${job.name} of ${job.brand} has never succeeded`);
+      if (success === undefined) warnings.push(`${job.name} of ${job.brand} has never succeeded`);
     }
-    if ((await listFirstProducts(database, 1)).length === 0) missing.push("the store has no products");
+    for (const { job, brand, isSlow, runningSince } of await listJobStatus(database, jobs)) {
+      if (isSlow) warnings.push(`${job} of ${brand} has been running since ${runningSince}, far longer than usual`);
+    }
+    if ((await listFirstProducts(database, 1)).length === 0) warnings.push("the store has no products");
     for (const each of new Set([brand, ...jobs.map((job) => job.brand)])) {
       const generation = await findLast(database, generations, each);
-      if (generation === undefined) missing.push(`the store has no personalization of ${each}`);
+      if (generation === undefined) warnings.push(`the store has no personalization of ${each}`);
       const presentation = await findCurrent(database, presentations, each);
-      if (presentation === undefined) missing.push(`the store has no presentation of ${each}`);
+      if (presentation === undefined) warnings.push(`the store has no presentation of ${each}`);
     }
   };
   try {
     const store = await openStored(databaseDirectUrl || databaseUrl);
     if (store !== undefined) await read(store).finally(() => closeDatabase(store));
   } catch {}
-  return { pauses, missing } satisfies Stored;
+  return { pauses, warnings } satisfies Stored;
 }
 
 function toTimesRow({ job, brand, schedule, time_zone, times, ...rest }: ReturnType<typeof listTimes>[number]) {

@@ -18,7 +18,7 @@ export function listProblems(
   productCount: number,
   now: number,
 ): Problem[] {
-  const problems = jobs.flatMap((health) => problemsOf(health, now));
+  const problems = jobs.flatMap((health) => [...slowRunOf(health, now), ...problemsOf(health, now)]);
   // Data may be missing until its job has succeeded, and where nobody configured one.
   const hasSucceeded = (names: readonly string[]) =>
     jobs.some(({ job, lastSuccess }) => names.includes(job) && lastSuccess !== null);
@@ -35,6 +35,18 @@ export function listProblems(
     problems.push({ text: "No personalization is stored, although its job has succeeded." });
   }
   return problems;
+}
+
+function slowRunOf({ job, brand, isSlow, runningSince }: JobHealth, now: number): Problem[] {
+  if (!isSlow || runningSince === null) return [];
+  const duration = durationInWords((now - Date.parse(runningSince)) / 1000);
+  return [
+    {
+      text: `${job} for ${brand} has been running for ${duration}, far longer than its last successful runs.`,
+      since: runningSince,
+      url: urlWithQuery("/runs", { job, brand, outcome: "running" }),
+    },
+  ];
 }
 
 function problemsOf(health: JobHealth, now: number): Problem[] {

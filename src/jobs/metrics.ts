@@ -17,6 +17,7 @@ const jobGauges: readonly (readonly [name: string, help: string, value: (status:
     ],
     ["paused", "1 while the job is paused.", ({ pausedSince }) => Number(pausedSince !== null)],
     ["running", "1 while a run is in progress.", ({ runningSince }) => Number(runningSince !== null)],
+    ["slow", "1 while a run takes far longer than the last successful ones.", ({ isSlow }) => Number(isSlow)],
     [
       "next_run_timestamp_seconds",
       "Time of the next scheduled run, as a Unix timestamp.",

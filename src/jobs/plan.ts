@@ -109,6 +109,24 @@ export const isWrong = ({ scheduledAt }: Run, now: number) => Date.parse(schedul
 /** Whether a stored time is so far in the future that the clock must have been set back since. */
 export const isAhead = (instant: string, now: number) => Date.parse(instant) - now > clockToleranceSeconds * 1000;
 
+const slowFactor = 3;
+const slowMs = 10 * 60_000;
+
+/**
+ * Whether a run in progress takes more than ten minutes, and more than three times as long as the
+ * longest of the given ones. Without any, it cannot be known.
+ */
+export function isSlow(
+  running: Pick<Run, "startedAt">,
+  succeeded: readonly { readonly startedAt: string; readonly finishedAt: string }[],
+  now: number,
+): boolean {
+  const durations = succeeded.map(({ startedAt, finishedAt }) => Date.parse(finishedAt) - Date.parse(startedAt));
+  return (
+    durations.length > 0 && now - Date.parse(running.startedAt) > Math.max(slowMs, slowFactor * Math.max(...durations))
+  );
+}
+
 /**
  * Decides when a job that has never succeeded runs, regardless of its schedule.
  * @param newest the newest run of the job, which may still be in progress

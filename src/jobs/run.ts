@@ -51,6 +51,8 @@ export interface JobStatus {
   readonly lastSuccess: string | null;
   readonly age: number | null;
   readonly isStale: boolean;
+  /** Whether the run in progress takes far longer than the last successful ones. */
+  readonly isSlow: boolean;
   /** Whether the newest run is from the future, because the database's clock was set back. */
   readonly isAhead: boolean;
   /** Null if not paused. A paused job is never stale. */

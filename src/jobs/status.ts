@@ -2,8 +2,9 @@ import { type Database, readNow } from "../database/database.ts";
 import type { PlannedJob } from "./job.ts";
 import { findPause } from "./job-pause.ts";
 import { findSchedule } from "./job-schedule.ts";
-import { describeSchedule, isAhead, isStale, nextRun } from "./plan.ts";
+import { describeSchedule, isAhead, isSlow, isStale, nextRun } from "./plan.ts";
 import { countedTimes, type JobHealth, type JobStatus } from "./run.ts";
+import { listCounts } from "./run-list.ts";
 import { findFailingSince } from "./run-outage.ts";
 import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "./runs.ts";
 import type { Schedule } from "./schedule.ts";
@@ -44,6 +45,9 @@ function countTimes(schedule: Schedule | undefined, after: number, until: number
   return count;
 }
 
+/** The successful runs that one in progress is compared with. */
+const comparedRuns = 20;
+
 async function getStatus(database: Database, { name: job, brand, plan }: PlannedJob, now: number): Promise<JobStatus> {
   const [running, last, lastSuccess, lastScheduled, pause, followed] = await Promise.all([
     findRunUnderWay(database, job, brand),
@@ -53,6 +57,7 @@ async function getStatus(database: Database, { name: job, brand, plan }: Planned
     findPause(database, job, brand),
     findSchedule(database, job, brand),
   ]);
+  const succeeded = running === undefined ? [] : await listCounts(database, { job, brand }, comparedRuns);
   const { schedule } = plan;
   const isPaused = pause?.resumedAt === null;
   const resumed = pause?.resumedAt == null ? Number.NEGATIVE_INFINITY : Date.parse(pause.resumedAt);
@@ -75,6 +80,7 @@ async function getStatus(database: Database, { name: job, brand, plan }: Planned
       (succeededAt === undefined
         ? hasMaxAge && last !== undefined
         : isStale(plan, Math.max(succeededAt, resumed), running && Date.parse(running.startedAt), now)),
+    isSlow: running !== undefined && isSlow(running, succeeded, now),
     isAhead: last !== undefined && isAhead(last.finishedAt ?? last.startedAt, now),
     pausedSince: isPaused ? pause.pausedAt : null,
     pausedBy: isPaused ? pause.pausedBy : null,

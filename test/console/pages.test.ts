@@ -482,6 +482,7 @@ const health = (changes: Partial<JobHealth>): JobHealth => ({
   lastSuccess: ago(9),
   age: 540,
   isStale: false,
+  isSlow: false,
   isAhead: false,
   pausedSince: null,
   pausedBy: null,
@@ -519,6 +520,11 @@ test.each([
     "that failed and is running again",
     { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
     "feed for B failed 9 minutes ago. Shoppers still see its data of 2026-03-01 11:51:00 UTC. A new run has been in progress for 2 minutes.",
+  ],
+  [
+    "whose run takes far longer than usual",
+    { isSlow: true, runningSince: ago(90) },
+    "feed for B has been running for 90 minutes, far longer than its last successful runs.",
   ],
 ] as [string, Partial<JobHealth>, string | undefined][])("the overview describes a job %s", (_, changes, words) => {
   const problems = listProblems([health(changes)], ["B"], 1, now);

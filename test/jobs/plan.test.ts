@@ -4,6 +4,7 @@ import type { PlanOptions } from "../../src/jobs/options.ts";
 import {
   type DueRun,
   describeMissed,
+  isSlow,
   isStale,
   nextFirstRun,
   nextRun,
@@ -411,4 +412,20 @@ test("a cancelled run is not retried, whatever its outcome", () => {
     expect(readable(nextRun(plan, cancelled, at("08:00"), at("09:20")))).toBe(readable(first("10:00")));
     expect(nextFirstRun(plan, { ...cancelled, scheduledAt: null }, "2000")).toBeUndefined();
   }
+});
+
+describe("a run in progress", () => {
+  const took = (minutes: number) => ({
+    startedAt: toText(at("08:00")),
+    finishedAt: toText(at("08:00") + minutes * minuteMs),
+  });
+  test.each([
+    ["is not slow for ten minutes", [1], "10:10", false],
+    ["is slow after ten minutes, and three times the longest", [1, 3], "10:10:00.001", true],
+    ["is not slow within three times the longest", [4, 1], "10:12", false],
+    ["is slow after three times the longest", [4, 1], "10:12:00.001", true],
+    ["is not slow if none has succeeded", [], "23:00", false],
+  ])("%s", (_about, minutes, now, slow) => {
+    expect(isSlow({ startedAt: toText(at("10:00")) }, minutes.map(took), at(now))).toBe(slow);
+  });
 });

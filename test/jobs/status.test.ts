@@ -470,6 +470,7 @@ describe.each([...enginesOf("postgres")])("on %s, /metrics", async (engine) => {
       last_success_timestamp_seconds: Date.parse(succeeded) / 1000,
       last_success_age_seconds: expect.any(Number),
       stale: 1,
+      slow: 0,
       from_future: 0,
       running: 0,
       next_run_timestamp_seconds: expect.any(Number),
@@ -491,6 +492,7 @@ describe.each([...enginesOf("postgres")])("on %s, /metrics", async (engine) => {
     const unrun = gaugesOf(samples, 'job="catalog-import",brand="unrun"');
     expect(unrun).toEqual({
       stale: 0,
+      slow: 0,
       from_future: 0,
       running: 0,
       next_run_timestamp_seconds: expect.any(Number),
@@ -508,6 +510,7 @@ describe.each([...enginesOf("postgres")])("on %s, /metrics", async (engine) => {
     await store.insert(success(0, { brand: odd, counts: 13 }));
     expect(gaugesOf(await read(service), `job="${feedJob}",brand="A \\"b\\" \\\\ c\\\\n é{}=,"`)).toMatchObject({
       stale: 0,
+      slow: 0,
       "last_run_outcome succeeded": 1,
       "last_run_outcome failed": 0,
       last_run_records: 13,

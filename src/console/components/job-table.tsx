@@ -41,8 +41,16 @@ const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowP
   </>
 );
 
-function LastRun({ health: { last, runningSince }, now }: JobRowProps) {
-  const running = runningSince === null ? "" : <RunBadge run={{ outcome: null }} />;
+function LastRun({ health: { last, runningSince, isSlow }, now }: JobRowProps) {
+  const running =
+    runningSince === null ? (
+      ""
+    ) : (
+      <>
+        <RunBadge run={{ outcome: null }} />
+        {isSlow ? <span class="stale"> unusually long</span> : ""}
+      </>
+    );
   if (last === null) return runningSince === null ? <span class="muted">never run</span> : running;
   return (
     <>
