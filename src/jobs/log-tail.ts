@@ -16,10 +16,14 @@ export class LogTail {
     return this.text()?.match(/(?:^|\n)pds: ([^\n]*)$/)?.[1];
   }
 
-  /** Null if the log is empty. */
-  text(): string | null {
+  /**
+   * Null if the log is empty.
+   * @param isWhole false while the process may be in the middle of a line
+   */
+  text(isWhole = true): string | null {
     // Not every store accepts U+0000 in text.
-    const lines = this.#bytes.toString().replaceAll("\0", "").trimEnd().split("\n");
+    const all = this.#bytes.toString().replaceAll("\0", "");
+    const lines = (isWhole ? all : all.slice(0, all.lastIndexOf("\n") + 1)).trimEnd().split("\n");
     // Credentials might not be recognized in a partial line.
     if (this.#isCut && lines.length > 1) lines.shift();
     const text = lines.slice(-maxLines).join("\n");

@@ -30,7 +30,7 @@ export interface Run {
    */
   readonly counts: number;
   readonly reason: string | null;
-  /** The end of the process's log; null if the run succeeded. */
+  /** The end of the process's log, so far if it is running; null if the run succeeded. */
   readonly log: string | null;
   /** Who cancelled it, in words; null otherwise. Cancelled runs are not retried. */
   readonly cancelled: string | null;

@@ -26,10 +26,15 @@ export async function finishRun({ sql, engine }: Queryable, id: number, end: Run
   const isLost = sql`cancelled IS NULL OR ${end.outcome} = 'succeeded'`;
   await sql`
     UPDATE run SET
-      finished_at = ${sql.unsafe(engine.now)}, counts = ${end.counts}, report = ${report},
+      finished_at = ${sql.unsafe(engine.now)}, counts = ${end.counts}, report = ${report}, log = NULL,
       outcome = CASE WHEN ${isLost} THEN ${end.outcome} ELSE ${"cancelled" satisfies Outcome} END,
       reason = CASE WHEN ${isLost} THEN ${hide(end.reason)} ELSE cancelled END
     WHERE id = ${id} AND finished_at IS NULL`;
+}
+
+/** Stores the last lines that the process of a run in progress has printed so far. */
+export async function saveLog({ sql }: Queryable, id: number, log: string | null): Promise<void> {
+  await sql`UPDATE run SET log = ${hide(log)} WHERE id = ${id} AND finished_at IS NULL`;
 }
 
 export interface ProcessEnd {

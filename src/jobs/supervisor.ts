@@ -11,7 +11,7 @@ import { describeEnd, describeStart } from "./monitor-message.ts";
 import type { Monitors } from "./monitors.ts";
 import type { Run } from "./run.ts";
 import { findFailingSince } from "./run-outage.ts";
-import { concludeRun, type ProcessEnd, releaseRun } from "./runs.ts";
+import { concludeRun, type ProcessEnd, releaseRun, saveLog } from "./runs.ts";
 
 export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */
@@ -36,6 +36,8 @@ export interface ProcessOutput {
 }
 
 const graceMs = 10_000;
+/** How often the output of a run in progress is stored, as far as there is more. */
+const logPauseMs = 5000;
 const retryPauseMs = 500;
 const answerMs = 2000;
 /** How long the service's shutdown may wait for the store to record the end of a run. */
@@ -108,6 +110,7 @@ async function runProcess(
   using _ = limitProcess(child, job, stopping);
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
+    using _saving = keepLog(context.database, id, tail);
     for await (const chunk of child.stderr) {
       writeToStderr(chunk);
       tail.add(chunk);
@@ -123,6 +126,26 @@ async function runProcess(
     exit: failure === undefined ? `its process ${exit}` : `its process ${exit}: ${failure}`,
     log: tail.text(),
   };
+}
+
+/** Stores the end of a run's output while it runs. What it misses is stored when the process has ended. */
+function keepLog(database: Database, id: number, tail: LogTail): Disposable {
+  let stored: string | null = null;
+  let isSaving = false;
+  const save = async () => {
+    const log = tail.text(false);
+    if (isSaving || log === stored) return;
+    isSaving = true;
+    await saveLog(database, id, log).then(
+      () => {
+        stored = log;
+      },
+      () => {},
+    );
+    isSaving = false;
+  };
+  const timer = setInterval(save, logPauseMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** A process that exits immediately does not read it; its exit status tells why. */
