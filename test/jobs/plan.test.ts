@@ -417,7 +417,7 @@ test("a cancelled run is not retried, whatever its outcome", () => {
 describe("a run in progress", () => {
   const took = (minutes: number) => ({
     startedAt: toText(at("08:00")),
-    finishedAt: toText(at("08:00") + minutes * minuteMs),
+    finishedAt: toText(at("08:00") + minutes * 60_000),
   });
   test.each([
     ["is not slow for ten minutes", [1], "10:10", false],
