@@ -35,10 +35,11 @@ export interface ProductLookupOptions {
 const unreachable = "The platform cannot be reached at the moment";
 
 /** A fault of the product must not look like an outage of the platform. */
-const toServiceError = (cause: unknown) => {
-  const message = cause instanceof UnusableProductError ? `The product ${cause.message}` : unreachable;
-  return new ServiceError("unavailable", message, { cause });
-};
+const unusable = "The platform has the product in a form that cannot be served";
+
+/** The log has the reason, which may quote the platform. */
+const toServiceError = (cause: unknown) =>
+  new ServiceError("unavailable", cause instanceof UnusableProductError ? unusable : unreachable, { cause });
 
 /** How long a failed lookup is cached: there is no such product or no usable one, or it could not be read. */
 const missingTtlMs = 60_000;

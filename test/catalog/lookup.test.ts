@@ -154,12 +154,12 @@ for (const engine of enginesOf("sqlite")) {
       for (let time = 0; time < 3; time++) {
         const response = await service.get(path(id));
         expect((await response.clone().json()) as Envelope).toMatchObject({
-          error: expect.stringContaining("The product cannot be read: "),
+          error: expect.stringContaining("The platform has the product in a form that cannot be served"),
         });
         await expectFailure(response, id, 503);
       }
       expect(countPlatformRequests(platform)).toBe(1);
-      expect(service.log()).toContain("The product cannot be read: ");
+      expect(service.log()).toContain('"cause":"cannot be read: ');
     });
 
     test("is not requested when its id is invalid", async () => {
