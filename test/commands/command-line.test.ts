@@ -324,6 +324,7 @@ describe("jobs", async () => {
         time_zone: null,
         next: null,
         running_since: null,
+        is_slow: false,
         is_stale: false,
         is_ahead: false,
       },
