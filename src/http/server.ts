@@ -1,5 +1,6 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../base/errors.ts";
+import { toSentence } from "../base/format.ts";
 import { withTimeout } from "../base/time.ts";
 import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpoint.ts";
 
@@ -30,12 +31,13 @@ function bind(
   try {
     return serve({ hostname: host, port });
   } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new ServiceError(
-      "unavailable",
-      `cannot listen on ${host} port ${port}: ${reason} Set PORT or ADMIN_PORT to use another port.`,
-      { cause },
-    );
+    const { code = "", message } = cause as Error & { code?: string };
+    const advice = /^(EADDRNOTAVAIL|EINVAL)$/.test(code)
+      ? "Set HOST or ADMIN_HOST to an address of this machine."
+      : "Set PORT or ADMIN_PORT to use another port.";
+    throw new ServiceError("unavailable", `cannot listen on ${host} port ${port}: ${toSentence(message)} ${advice}`, {
+      cause,
+    });
   }
 }
 

@@ -33,3 +33,13 @@ test.each(["on", "off"])("the same port for both listeners is refused with REUSE
   expect([code, stderr]).toEqual([2, `pds: PORT and ADMIN_PORT are both ${port}: the listeners need one each\n`]);
   expect(existsSync(path)).toBe(false);
 });
+
+test("an address that is not this machine's is named, with the setting to change", async () => {
+  const { code, stderr } = await pds(["serve"], { DATABASE_URL: "sqlite:none", HOST: "192.0.2.1", PORT: "0" });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^pds: cannot listen on 192\.0\.2\.1 port 0: EADDRNOTAVAIL: .*\. Set HOST or ADMIN_HOST to an /,
+    ),
+  ]);
+});
