@@ -120,8 +120,8 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     ]);
     const jobs = rowsOf(html).slice(2, 4);
     expect(jobs.map(([job, last, brand]) => [job, last?.split(" ")[0], brand])).toEqual([
-      ["catalog-import", "succeeded", "Larkspur & Finch"],
-      ["personalization-import", "succeeded", "Larkspur & Finch"],
+      ["catalog-import sample/products.ndjson", "succeeded", "Larkspur & Finch"],
+      ["personalization-import sample/personalization", "succeeded", "Larkspur & Finch"],
     ]);
     expect(text).toMatch(/in \d+ \w+ At 03:00, New York/);
     for (const address of ["/docs", "/openapi.json", "/api/v1/histories/desc"]) {

@@ -17,7 +17,11 @@ export const JobTable = ({ jobs, now }: JobTableProps) => (
 const columnsAt = (now: number): readonly Column<JobHealth>[] => [
   {
     title: "Job",
-    cell: ({ job, brand }) => <a href={urlWithQuery("/runs", { job, brand })}>{job}</a>,
+    cell: ({ job, brand, source }) => (
+      <>
+        <a href={urlWithQuery("/runs", { job, brand })}>{job}</a> <span class="muted small">{source}</span>
+      </>
+    ),
     class: "nowrap",
   },
   { title: "Last run", cell: (health) => <LastRun health={health} now={now} />, class: "nowrap" },
@@ -25,7 +29,6 @@ const columnsAt = (now: number): readonly Column<JobHealth>[] => [
   { title: "Last success", cell: (health) => <LastSuccess health={health} now={now} /> },
   { title: "Count", cell: ({ last }) => (last === null ? "" : <RunCount run={last} />), isNumber: true },
   { title: "Next run", cell: (health) => <NextRun health={health} now={now} /> },
-  { title: "Source", value: ({ source }) => source, class: "source" },
 ];
 
 interface JobRowProps {
