@@ -31,6 +31,8 @@ export const SignInForm = ({ next }: { readonly next: string }) => (
       <span>Token</span>
       <input type="password" name="token" required autocomplete="current-password" autofocus />
     </label>
-    <button type="submit">Sign in</button>
+    <button type="submit" class="primary">
+      Sign in
+    </button>
   </form>
 );

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
 import { attack, hostileBrand, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
+import { tokenLines } from "../support/operator.ts";
 import {
   connectTo,
   pds,
@@ -56,7 +57,7 @@ const pages = [
   ["overview", "/"],
   ["runs", "/runs"],
   ["run", "/runs/2"],
-  ["failed run", "/runs/4"],
+  ["failed run", "/runs/5"],
   ["runs of a job", "/runs?job=catalog-import&from=2026-01-01&text=nothing"],
   ["products", "/products?status=active"],
   ["product search", "/products?q=silver+b"],
@@ -148,6 +149,45 @@ test("everything is reachable by keyboard, with visible focus", async () => {
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   expect(await page.evaluate<string>("document.activeElement.id")).toBe("main");
+});
+
+test("a page has one primary button at most, and actions that end or remove something are red", async () => {
+  const config = join(home, "operators.toml");
+  const token = "pds_ann-may-operate";
+  await writeFile(config, (await readFile(join(home, "pds.toml"), "utf8")) + tokenLines("ann", "operate", token));
+  await using guarded = await serve({ DATABASE_URL: store, PDS_CONFIG: config, SCHEDULER: "off" }, home);
+  await using opened = await openPage(browser, `${guarded.adminUrl}/`, {
+    extraHTTPHeaders: { authorization: `Bearer ${token}` },
+  });
+  const { page } = opened;
+  /** Name and look of each action of a page. */
+  const actionsOf = async (path: string) => {
+    await page.goto(guarded.adminUrl + path);
+    return await page.evaluate<
+      string[][]
+    >(`[...document.querySelectorAll("main :is(button, .action)")].map((element) => {
+      const { color, backgroundColor } = getComputedStyle(element);
+      const isRed = (text) => {
+        const [red, green, blue] = text.match(/\\d+/g).map(Number);
+        return red > 2 * Math.max(green, blue);
+      };
+      const look = isRed(backgroundColor) ? "filled red" : isRed(color) ? "red" : element.className;
+      return [element.textContent, look];
+    })`);
+  };
+  const brand = "Larkspur & Finch";
+  const about = (action: string, fields: Record<string, string>) => `/actions/${action}?${new URLSearchParams(fields)}`;
+  expect(await actionsOf(about("remove-brand", { brand }))).toEqual([["Remove the brand", "filled red"]]);
+  const ofJob = { job: "catalog-import", brand };
+  expect(await actionsOf(about("force", ofJob))).toEqual([["Import without checks", "filled red"]]);
+  expect(await actionsOf(about("pause", ofJob))).toEqual([["Pause", "primary"]]);
+  expect(await actionsOf("/runs/5")).toEqual([["Retry", "action"]]);
+  const offered = await actionsOf("/actions");
+  expect(offered.filter(([, look]) => look !== "action")).toEqual([[`Remove ${brand}`, "red"]]);
+  for (const [name, path] of pages) {
+    const primary = (await actionsOf(path)).filter(([, look]) => look === "primary");
+    expect([name, primary.length]).toEqual([name, /run$|overview|product$/.test(name) ? 0 : 1]);
+  }
 });
 
 const refresh = (page: Page) =>

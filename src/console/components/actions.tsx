@@ -1,10 +1,16 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { PageRequest } from "../../http/page.ts";
+import type { ActionName } from "../../operators/actions/index.ts";
 import { urlWithQuery } from "../urls.ts";
 
 /** Whether to show links to actions. The server checks each request by itself. */
 export const mayOperate = ({ viewer }: PageRequest) => viewer?.role === "operate";
+
+const destructive: readonly ActionName[] = ["cancel", "force", "remove-brand"];
+
+/** Whether an action ends something, or may remove data. */
+export const isDestructive = (action: string) => destructive.some((name) => name === action);
 
 interface ActionLinkProps {
   /** The name of the action in `src/operators/actions`. */
@@ -17,7 +23,7 @@ interface ActionLinkProps {
 
 /** A link to the page that confirms an action. */
 export const ActionLink = ({ action, fields, of, children }: ActionLinkProps) => (
-  <a class="action" href={urlWithQuery(`/actions/${action}`, fields)}>
+  <a class={isDestructive(action) ? "action destructive" : "action"} href={urlWithQuery(`/actions/${action}`, fields)}>
     {children}
     {of === undefined ? "" : <span class="visually-hidden"> {of}</span>}
   </a>

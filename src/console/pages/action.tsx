@@ -2,7 +2,7 @@
 
 import type { PageRequest } from "../../http/page.ts";
 import { typedField } from "../../operators/actions/confirmation.ts";
-import { mayOperate } from "../components/actions.tsx";
+import { isDestructive, mayOperate } from "../components/actions.tsx";
 import { Facts } from "../components/elements.tsx";
 import { FormToken } from "../components/form-token.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
@@ -39,7 +39,9 @@ export async function actionPage({ confirm }: ConsoleContext, request: PageReque
                 <input name={typedField} required autocomplete="off" spellcheck={false} />
               </label>
             )}
-            <button type="submit">{button}</button>
+            <button type="submit" class={isDestructive(name) ? "destructive" : "primary"}>
+              {button}
+            </button>
             <a href="/actions">Back</a>
           </form>
         ) : (

@@ -107,7 +107,9 @@ function GenerationForm({ brand, generations, from, to, now }: GenerationFormPro
       <input type="hidden" name="brand" value={brand} />
       <Select name="from" label="From" options={options} selected={from && `${from.id}`} />
       <Select name="to" label="To" options={options} selected={to && `${to.id}`} />
-      <button type="submit">Compare</button>
+      <button type="submit" class="primary">
+        Compare
+      </button>
     </form>
   );
 }

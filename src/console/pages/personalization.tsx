@@ -179,7 +179,9 @@ const LookupForm = ({ lookup: { by, value, brand }, generations }: LookupFormPro
       <input name="name" value={value ?? ""} autocomplete="off" spellcheck={false} />
     </label>
     <Select name="brand" label="Brand" options={generations.map((generation) => generation.brand)} selected={brand} />
-    <button type="submit">Show</button>
+    <button type="submit" class="primary">
+      Show
+    </button>
   </form>
 );
 

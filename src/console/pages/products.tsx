@@ -95,7 +95,9 @@ const SearchForm = ({ filter: { text, status, vendor, tag } }: { readonly filter
       <span>Tag, exactly</span>
       <input name="tag" value={tag ?? ""} autocomplete="off" spellcheck={false} />
     </label>
-    <button type="submit">Search</button>
+    <button type="submit" class="primary">
+      Search
+    </button>
   </form>
 );
 

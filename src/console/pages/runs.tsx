@@ -187,7 +187,9 @@ function FilterForm({ request, kinds, filter }: FilterFormProps) {
           <span>Text in the reason</span>
           <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
         </label>
-        <button type="submit">Filter</button>
+        <button type="submit" class="primary">
+          Filter
+        </button>
       </form>
     </details>
   );
