@@ -6,8 +6,10 @@ import type { ConsoleContext, PageContext, PageDefinition } from "./context.ts";
 import { csvPage } from "./csv.ts";
 import localTimeScript from "./files/local-time.js" with { type: "text" };
 import refreshScript from "./files/refresh.js" with { type: "text" };
+import { alertIcon, icon } from "./icon.ts";
 import { Layout } from "./layout.tsx";
 import { pages } from "./pages/index.ts";
+import { readServiceState } from "./service-state.ts";
 import { SharedReads } from "./shared-reads.ts";
 import baseStyle from "./styles/base.css" with { type: "text" };
 import chartStyle from "./styles/chart.css" with { type: "text" };
@@ -31,6 +33,8 @@ export function consolePages(context: ConsoleContext): Readonly<Record<string, R
 /** The files that the pages load, by path. */
 export const consoleFiles = (): Readonly<Record<string, RenderPage>> => ({
   "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
+  "/console/icon.svg": file("image/svg+xml", icon),
+  "/console/icon-alert.svg": file("image/svg+xml", alertIcon),
   // Its module is not minified, and three times as large.
   "/console/idiomorph.js": file("text/javascript; charset=utf-8", `${idiomorph}\nexport { Idiomorph };\n`),
   "/console/local-time.js": file("text/javascript; charset=utf-8", localTimeScript),
@@ -45,8 +49,10 @@ function renderer({ route, title, section = route, render }: PageDefinition, con
     if (content === undefined) return undefined;
     const { body, scripts = [], allowedOrigins = {}, file: table } = content;
     if (table !== undefined && queryParameter(request, "format") === "csv") return csvPage(table);
+    const { problems } = await context.shared.readRecent("state", () => readServiceState(context));
+    const given = { title: content.title ?? title, section, scripts, viewer: request.viewer };
     return htmlPage(
-      <Layout title={content.title ?? title} section={section} scripts={scripts} viewer={request.viewer}>
+      <Layout {...given} problemCount={problems.length}>
         {body}
       </Layout>,
       { allowedOrigins },

@@ -13,18 +13,19 @@ interface LayoutProps {
   /** URLs of module scripts. */
   readonly scripts?: readonly string[];
   readonly viewer?: Viewer | undefined;
+  /** How many problems need attention; the title and the icon say so. */
+  readonly problemCount?: number;
   readonly children?: Child;
 }
 
-export function Layout({ title, section, scripts = [], viewer, children }: LayoutProps) {
+export function Layout({ title, section, scripts = [], viewer, problemCount = 0, children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{title} · Product Data Service</title>
-        {/* Keeps browsers from requesting /favicon.ico. */}
-        <link rel="icon" href="data:," />
+        <title>{`${problemCount > 0 ? `(${problemCount}) ` : ""}${title} · Product Data Service`}</title>
+        <link rel="icon" href={problemCount > 0 ? "/console/icon-alert.svg" : "/console/icon.svg"} />
         <link rel="stylesheet" href="/console/style.css" />
         <script src="/console/local-time.js" type="module" />
         {scripts.map((url) => (

@@ -6,7 +6,7 @@ interface SharedRead {
   readonly value: Promise<unknown>;
 }
 
-/** Requests of pages that refresh themselves share a reading this old. */
+/** Requests share a reading this old. */
 const sharedMs = 4000;
 
 /** Readings of data that several requests may share: one per interval, however many people look. */
@@ -18,10 +18,15 @@ export class SharedReads {
    * progress.
    */
   readFor<Value>(request: PageRequest, name: string, read: () => Promise<Value>): Promise<Value> {
+    return queryParameter(request, "refresh") === "shared" ? this.readRecent(name, read) : this.#read(name, read);
+  }
+
+  /** Reads data that may be some seconds old; every page does, so old readings are removed here. */
+  readRecent<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
     for (const [other, { atMs }] of this.#reads) {
       if (performance.now() - atMs > sharedMs) this.#reads.delete(other);
     }
-    const last = queryParameter(request, "refresh") === "shared" ? this.#reads.get(name) : undefined;
+    const last = this.#reads.get(name);
     return last === undefined ? this.#read(name, read) : (last.value as Promise<Value>);
   }
 

@@ -278,8 +278,37 @@ test.concurrent("sections that a refresh brings appear, and the page of a run re
   expect(await page.getByLabel("Refresh").count()).toBe(0);
 });
 
+test.concurrent("the title and the icon of every page say that something needs attention, also after a refresh", async () => {
+  const environment = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}` };
+  await using fresh = await serve(environment);
+  await using opened = await openPaused(`${fresh.adminUrl}/`);
+  const { page, faults } = opened;
+  const head = () =>
+    page.evaluate<string[]>("[document.title, new URL(document.querySelector('link[rel=icon]').href).pathname]");
+  const others = async () => {
+    const texts = ["/runs", "/products", "/personalization", "/actions", "/audit"].map(async (path) => {
+      const text = await (await fetch(fresh.adminUrl + path)).text();
+      return [text.match(/<title>([^<]*) · /)?.[1], text.match(/<link rel="icon" href="([^"]*)"/)?.[1]];
+    });
+    return await Promise.all(texts);
+  };
+  expect(await head()).toEqual(["(1) Overview · Product Data Service", "/console/icon-alert.svg"]);
+  const titles = ["Runs", "Products", "Personalization", "Actions", "Audit"];
+  expect(await others()).toEqual(titles.map((title) => [`(1) ${title}`, "/console/icon-alert.svg"]));
+  for (const name of ["icon", "icon-alert"]) {
+    await page.evaluate(`Object.assign(new Image(), { src: "/console/${name}.svg" }).decode()`);
+  }
+
+  await pds(["import", "products", join(root, "sample/products.ndjson")], environment);
+  await untilVisible(page, page.getByText("No problems."));
+  expect(await head()).toEqual(["Overview · Product Data Service", "/console/icon.svg"]);
+  expect(await others()).toEqual(titles.map((title) => [title, "/console/icon.svg"]));
+  expect(faults).toEqual([]);
+});
+
 /** A page as the console's, of runs in progress, the newest first. */
 const runsPage = (...ids: readonly number[]) => `<!doctype html><html lang="en"><title>Runs</title>
+  <link rel="icon" href="data:,">
   <script src="/console/refresh.js" type="module"></script>
   <main id="main" tabindex="-1"><h1>Runs</h1><section data-live="runs"><h2 id="runs">Runs</h2><ul>${ids
     .map(

@@ -45,9 +45,13 @@ function saveSeconds() {
   }
 }
 
-/** Makes this page's content like another page's. Elements with the same id are matched, wherever they are. */
+/** Makes this page's content, title, and icon like another page's. Elements with the same id are matched, wherever they are. */
 function update(page) {
   const { activeElement } = document;
+  document.title = page.title;
+  const [icon, newIcon] = [document, page].map((each) => each.querySelector('link[rel="icon"]'));
+  // A browser may load an icon again that is set again.
+  if (icon.href !== newIcon.href) icon.href = newIcon.href;
   const around = [...document.querySelectorAll("[tabindex]")].filter((element) => element.contains(activeElement));
   Idiomorph.morph(document.querySelector("main"), page.querySelector("main"), {
     callbacks: { beforeAttributeUpdated: (name) => !readerState.includes(name) },

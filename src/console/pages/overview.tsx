@@ -1,17 +1,11 @@
 /** @jsxImportSource hono/jsx */
 
-import { toSentence } from "../../base/format.ts";
-import { countStoredProducts } from "../../catalog/product.ts";
 import { type CatalogTruth, readCatalogTruth } from "../../catalog/product-truth.ts";
-import type { PushState } from "../../catalog/push/state.ts";
-import type { PurgeStatus } from "../../cdn/position.ts";
-import { type Database, readNow } from "../../database/database.ts";
+import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import { findClockProblem } from "../../jobs/clock.ts";
 import type { JobHealth } from "../../jobs/run.ts";
 import { listRunKinds, type RunKind } from "../../jobs/run-list.ts";
 import { findLastRun, findLastSuccess, findRunUnderWay } from "../../jobs/runs.ts";
-import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
 import { Chart, ChartTable } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
@@ -23,78 +17,40 @@ import { RunTimeline, readTimeline, type Timeline } from "../components/run-time
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, type PageContext, publicRoot } from "../context.ts";
-import { listProblems, type Problem } from "../problems.ts";
-import { listPurgeProblems } from "../purge-problems.ts";
-import { listPushProblems } from "../push-problems.ts";
+import { readServiceState, type ServiceState } from "../service-state.ts";
 import { elementId, queryParameter, urlWithQuery } from "../urls.ts";
 
 /** `GET /`: problems, the last runs, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
-  const overview = await context.shared.readFor(request, "overview", () => readOverview(context));
+  const overview = await context.shared.readFor(request, "overview", () => readOverview(context, request));
   return {
     body: <Overview {...overview} links={linksOf(context, request)} table={queryParameter(request, "table")} />,
     scripts: ["/console/refresh.js"],
   };
 }
 
-interface OverviewData {
-  readonly now: number;
-  readonly productCount: number;
+interface OverviewData extends ServiceState {
   readonly truth: CatalogTruth;
-  readonly generations: readonly Generation[];
-  readonly jobs: readonly JobHealth[];
-  readonly problems: readonly Problem[];
   readonly timeline: Timeline;
-  readonly push: PushState | undefined;
-  /** Empty when this service does not purge a CDN. */
-  readonly purge: readonly PurgeStatus[];
   readonly charts: readonly JobChart[];
 }
 
-async function readOverview(context: ConsoleContext): Promise<OverviewData> {
-  const { database, writeProblem, jobs, push: readPush, purge: readPurge } = context;
-  const [instant, clock, productCount, truth, generations, configured, kinds, push, purge = []] = await Promise.all([
-    readNow(database),
-    findClockProblem(database),
-    countStoredProducts(database),
+async function readOverview(context: PageContext, request: PageRequest): Promise<OverviewData> {
+  const { database, shared } = context;
+  const [state, truth, kinds] = await Promise.all([
+    shared.readFor(request, "state", () => readServiceState(context)),
     readCatalogTruth(database),
-    listGenerations(database),
-    jobs(),
     listRunKinds(database),
-    readPush?.(),
-    readPurge?.(),
   ]);
-  const now = Date.parse(instant);
-  const configuredKeys = new Set(configured.map(keyOf));
+  const { now, jobs } = state;
+  const configuredKeys = new Set(jobs.map(keyOf));
   const unconfigured = kinds.filter((kind) => !configuredKeys.has(keyOf(kind)));
   const [timeline, others, charts] = await Promise.all([
     readTimeline(context, kinds, "24h", now),
     Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
     readCountCharts(database, kinds),
   ]);
-  const refusal = writeProblem();
-  const brands = generations.map(({ brand }) => brand);
-  return {
-    now,
-    productCount,
-    truth,
-    generations,
-    jobs: [...configured, ...others],
-    problems: [
-      ...(refusal === undefined
-        ? []
-        : [{ text: `The store accepts no writes or is damaged, so jobs fail: ${refusal}.` }]),
-      // Not twice: a job with a run in the future says so.
-      ...(clock === undefined || configured.some(({ isAhead }) => isAhead) ? [] : [{ text: toSentence(clock) }]),
-      ...(push === undefined ? [] : listPushProblems(push, now)),
-      ...listPurgeProblems(purge, now),
-      ...listProblems(configured, brands, productCount, now),
-    ],
-    timeline,
-    push,
-    purge,
-    charts,
-  };
+  return { ...state, jobs: [...jobs, ...others], truth, timeline, charts };
 }
 
 const keyOf = ({ job, brand }: RunKind) => JSON.stringify([job, brand]);
