@@ -154,7 +154,7 @@ const auditPicturesOf = (admin: string): readonly Picture[] => [
     isDark: true,
     width: 390,
     prepare: async (page) => {
-      await page.getByRole("row", { name: "dry-run" }).getByRole("link").click();
+      await page.getByRole("row", { name: "dry-run" }).getByRole("link").first().click();
       await page.waitForURL("**/audit/*");
       while ((await page.getByText("Ended").count()) === 0) await page.reload();
     },
