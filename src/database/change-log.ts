@@ -3,34 +3,32 @@ import type { Log } from "../base/log.ts";
 import { keptChanges, listChanges, type NumberedChange, StandbyError } from "./change.ts";
 import type { Database, Queryable } from "./database.ts";
 
-/** A change in the log. */
 export interface Position {
   /** 0 before the first change. */
   readonly number: number;
-  /** Another one after a standby was promoted, which may lack changes and use their numbers again. */
+  /** Changes at a failover: the new primary may lack changes, and reuse their numbers. */
   readonly history: string;
   /**
-   * In the log of another store, the same number has another time. Undefined before the first
-   * change, and in positions that are stored with the log, which go back with it.
+   * Distinguishes equal numbers in the logs of two stores. Undefined before the first change, and
+   * in positions that are stored with the log.
    */
   readonly recordedAt?: string | undefined;
 }
 
-/** The newest change, and when the log recorded the one at an earlier position; undefined if it has none. */
+/**
+ * The newest change, and when the change at an earlier position was recorded, if the log has it.
+ */
 export type LogState = Position & { readonly earlierAt?: string | undefined };
 
 /** What happened to the log since an earlier position. */
 export type LogEvent =
   | { readonly kind: "advanced"; readonly changes: readonly NumberedChange[] }
-  /** Some changes are unknown: the log has dropped them, or a failover lost them. Stored positions show it too. */
+  /** Changes were dropped, or lost in a failover. Stored positions show it, too. */
   | { readonly kind: "skipped" }
-  /**
-   * Changes are lost in the same history, and stored positions don't show it: a backup was restored,
-   * or two standbys were promoted without knowing of each other.
-   */
+  /** A backup was restored, or two standbys were promoted. Stored positions do not show it. */
   | { readonly kind: "replaced" };
 
-/** @param kept how many of the newest changes the log has at least */
+/** @param kept minimum number of changes in the log */
 export function classify(before: Position, now: LogState, kept = keptChanges): LogEvent["kind"] | "none" {
   if (now.history !== before.history) return "skipped";
   const count = now.number - before.number;
@@ -59,31 +57,24 @@ export async function findPosition({ read, engine }: Queryable, earlier?: Positi
   return { number: number ?? 0, history, recordedAt: recordedAt ?? undefined, earlierAt: earlierAt ?? undefined };
 }
 
-/** Between two polls for changes. */
 const pollIntervalMs = 200;
-/**
- * The store counts as unreachable if it answers no query of a poll for so long. A failover or a
- * checkpoint may take a second.
- */
+/** Without a response for this long, the store counts as unreachable. A failover takes a second. */
 const answerTimeoutMs = 3000;
-/** After that long without a response, the connections to the store are given up, as requests are. */
+/** Without a response for this long, connections are dropped. Requests time out as late. */
 const silenceMs = 5000;
-/** Pause after connections that led to a standby were given up. */
+/** Pause after dropping connections to a standby. */
 const reconnectMs = 1000;
 /** Limits the queries that pile up when the store hangs. */
 const maxPendingPolls = 2;
 
 export interface ChangeLogOptions {
   readonly database: Database;
-  /** That of reads of the store itself; closed while the store is unreachable. */
+  /** Limits reads of the store; closed while the store is unreachable. */
   readonly storeLimiter: ConcurrencyLimiter;
   readonly log: Log;
-  /** Called again with changes while it fails, and with some changes twice when polls take long. */
+  /** Called again after a failure, and twice with some changes when polls overlap. */
   readonly onEvent: (event: LogEvent) => Promise<void>;
-  /**
-   * Called when the connections to the store are of no use: it has not responded for long, and a lost
-   * connection may never do; or they lead to a standby.
-   */
+  /** Called when connections have not responded for long, or lead to a standby. */
   readonly onLost: () => void;
 }
 
@@ -91,7 +82,7 @@ export interface ChangeLogOptions {
 export class ChangeLog {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
-  /** Up to where the events were handled. */
+  /** The last change whose event was handled. */
   #position: Position = { number: 0, history: "" };
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
@@ -121,11 +112,10 @@ export class ChangeLog {
       const problem = await this.#pollWithTimeout(options);
       if (signal.aborted) return;
       if (problem === undefined) this.#verifiedAtMs = startedMs;
-      // A connection that ends, or a restart, is not yet a loss: other requests may succeed.
+      // One closed connection, or a restart, is no loss yet: other requests may succeed.
       const isLost = problem !== undefined && performance.now() - this.#verifiedAtMs >= answerTimeoutMs;
       if (problem === undefined ? this.#isStoreUnreachable : isLost && !this.#isStoreUnreachable)
         this.#setStoreProblem(options, problem);
-      // Until a connection leads to the primary.
       const isStandby = problem instanceof StandbyError;
       if (isStandby) options.onLost();
       if (this.#pendingPolls > 0 && performance.now() - this.#respondedAtMs > silenceMs) {
@@ -169,8 +159,7 @@ export class ChangeLog {
     this.#respondedAtMs = performance.now();
     const kind = classify(before, now);
     if (kind === "none") return;
-    // First, because requests for what the event removes from the cache need the store. This may be a
-    // late poll that nobody is waiting for.
+    // First, because requests for data that the event removes from the cache need the store.
     if (this.#isStoreUnreachable) this.#setStoreProblem(options, undefined);
     await onEvent(
       kind === "advanced" ? { kind, changes: await listChanges(database, before.number, now.number) } : { kind },

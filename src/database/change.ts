@@ -11,10 +11,10 @@ export type Change =
 /** A change with its place in the order in which changes became visible. */
 export type NumberedChange = Change & { readonly number: number };
 
-/** How many changes the triggers in the schemas of the engines keep at least, for replicas that have not read them yet. */
+/** Minimum number of changes that the triggers keep, for replicas that have not read them yet. */
 export const keptChanges = 100_000;
 
-/** @returns the time since the first change after a number was made, in seconds; 0 if there is none */
+/** @returns seconds since the first change after a number was recorded; 0 if there is none */
 export async function findOldestChangeS({ read, engine }: Queryable, after: number): Promise<number> {
   const [oldest] = await read<{ at: string; now: string }>(
     `SELECT recorded_at AS at, ${engine.now} AS now FROM change WHERE id > $1 ORDER BY id LIMIT 1`,
@@ -25,16 +25,13 @@ export async function findOldestChangeS({ read, engine }: Queryable, after: numb
 
 /** The server follows another one, so it may be behind, and accepts no writes. */
 export class StandbyError extends ServiceError {
-  /** @param setting that leads there */
+  /** @param setting name of the setting with the URL */
   constructor(setting = "DATABASE_URL") {
     super("unavailable", `${setting} leads to a standby; it must lead to the primary`);
   }
 }
 
-/**
- * @param setting that leads to the server
- * @throws StandbyError when the server is a standby
- */
+/** @throws StandbyError when the server is a standby */
 export async function requirePrimary({ sql, engine }: Queryable, setting: string): Promise<void> {
   const [row] = await sql.unsafe<{ history: string | null }[]>(`SELECT ${engine.history} AS history`);
   if (row?.history === null) throw new StandbyError(setting);

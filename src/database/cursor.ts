@@ -1,29 +1,18 @@
 import type { Queryable, Transaction } from "./database.ts";
 
-/** What processes and runs keep for others: a text or an instant by its name. */
+/** Names of values that processes and runs share. */
 export type CursorName =
-  /** Where the platform delivers to, and when that was last checked: see `Subscribed`. */
-  | "subscribed"
-  /** When the platform last delivered a topic, to the second. */
-  | `delivered ${string}`
-  /** When the platform said that the shop removed the app. */
-  | "uninstalled"
-  /** The platform's `updatedAt` up to which every product is synced. */
-  | "catalog-sync"
-  /** When all stored products were last compared with the platform's. */
-  | "catalog-reconcile"
-  /** How far a comparison page by page has come, as JSON; `null` when it is complete. */
-  | "catalog-pages"
-  /** The budget of requests to the platform, as JSON: see `Points`. */
-  | "platform-points"
-  /** Which products the platform has, as JSON: see `isKnownMissing`. */
-  | "known-ids"
-  /** The platform's id of the shop that the stored products come from. */
-  | "shop"
-  /** Written again and again to find out whether the store accepts writes. */
-  | "write-check"
-  /** When the newest deletion that was read happened, by the platform's clock. */
-  | "catalog-deletions";
+  | "subscribed" // Where the platform delivers to, and when that was last checked: see `Subscribed`.
+  | `delivered ${string}` // When the platform last delivered a topic, to the second.
+  | "uninstalled" // When the platform said that the shop removed the app.
+  | "catalog-sync" // The platform's `updatedAt` up to which every product is synced.
+  | "catalog-reconcile" // When all stored products were last compared with the platform's.
+  | "catalog-pages" // How far a comparison page by page has come, as JSON; `null` when it is complete.
+  | "platform-points" // The budget of requests to the platform, as JSON: see `Points`.
+  | "known-ids" // Which products the platform has, as JSON: see `isKnownMissing`.
+  | "shop" // The platform's id of the shop that the stored products come from.
+  | "write-check" // Written again and again to find out whether the store accepts writes.
+  | "catalog-deletions"; // When the newest deletion that was read happened, by the platform's clock.
 
 export async function findCursor({ sql }: Queryable, name: CursorName): Promise<string | undefined> {
   const [cursor] = await sql<{ value: string }[]>`SELECT value FROM cursor WHERE name = ${name}`;

@@ -35,14 +35,12 @@ export class Transaction extends Queryable {
     this.sql = sql;
   }
 
-  /** Makes other transactions that want the same lock wait until this one ends. */
   async lock(name: LockName): Promise<void> {
     // In an embedded store, no two transactions write at the same time.
     await this.engine.server?.lock(this.sql, name);
   }
 }
 
-/** An open store. */
 export class Database extends Queryable {
   /** Its URL without credentials, for messages. */
   readonly name: string;
@@ -61,12 +59,10 @@ export class Database extends Queryable {
     return this.#connections.sql;
   }
 
-  /** The folder of an embedded store's file; undefined for a server. */
   get folder(): string | undefined {
     return this.#connections.folder;
   }
 
-  /** The first error of a read that found the store damaged; undefined if none did. */
   get damage(): unknown {
     return this.#connections.damage?.();
   }
@@ -83,12 +79,11 @@ export class Database extends Queryable {
     return new Database({ ...engine, now: later(0), later }, this.name, this.#connections, this.#run);
   }
 
-  /** Gives up connections that may never respond: what waits for one fails, the next query opens one. */
+  /** Drops connections that may never respond: queries that wait for them fail. */
   reconnect(): void {
     this.#connections.replace?.();
   }
 
-  /** @param timeout seconds that queries in progress may take */
   close(timeout: number): Promise<void> {
     return this.#connections.close(timeout);
   }

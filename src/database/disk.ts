@@ -32,7 +32,7 @@ export function explainDiskFull({ engine, name }: Pick<Database, "engine" | "nam
 
 /** Enough for one transaction of an import and the removal of a whole generation. */
 const requiredBytes = 16 * 2 ** 20;
-/** Of these, what the log needs. The store can write the rest to pages that it has freed. */
+/** The log's part of it. The store can write the rest to pages that it has freed. */
 const requiredLogBytes = 8 * 2 ** 20;
 
 /**

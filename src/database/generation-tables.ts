@@ -1,10 +1,7 @@
 import type { Queryable, Transaction } from "./database.ts";
 import type { Engine } from "./engines/engine.ts";
 
-/**
- * The tables of a generation. Each has its own, so that it is removed as a whole, and no statement
- * deletes its rows one by one.
- */
+/** Each generation has its own tables, so that it is removed as a whole instead of row by row. */
 export const tablesOf = (generation: number) => ({
   /** SKUs with their packed lines. */
   skus: `generation_${generation}_sku`,
@@ -12,7 +9,6 @@ export const tablesOf = (generation: number) => ({
   groups: `generation_${generation}_group`,
 });
 
-/** The statements that create the tables of a generation. */
 export function generationStatements({ columnTypes }: Pick<Engine, "columnTypes">, generation: number): string[] {
   const { skus, styles, groups } = tablesOf(generation);
   const { key, bytes, clustered, singleProcess } = columnTypes;

@@ -12,8 +12,8 @@ export type { ConnectOptions };
 
 /**
  * Opens the store, and creates its tables if it is empty.
- * @param url of a scheme that one of the engines has; an embedded store is created when absent
- * @throws ServiceError `unavailable` when the store cannot be reached, or another version made it
+ * @throws ServiceError `unavailable` if the store cannot be reached, or has tables of another
+ *   version
  */
 export function openDatabase(url: string, purpose: Purpose = "job", options: ConnectOptions = {}): Promise<Database> {
   return open(url, purpose, options, async (database) => {
@@ -39,8 +39,9 @@ export async function openStored(url: string): Promise<Database | undefined> {
 
 /**
  * Opens the store without changing it, and closes it again.
- * @param setting that has the URL
- * @throws ServiceError as {@link openDatabase} does, also if it is a standby, or a right is missing there
+ * @param setting name of the setting with the URL
+ * @throws ServiceError as {@link openDatabase} does, or if it is a standby, or the role lacks a
+ *   right
  */
 export async function inspectStore(url: string, setting: string, options: ConnectOptions): Promise<SchemaState> {
   const inspect = async (database: Database) => {
@@ -59,7 +60,7 @@ export async function inspectStore(url: string, setting: string, options: Connec
   });
 }
 
-/** @param ifAbsent instead of opening an embedded store without tables of this program: it may be another's */
+/** @param ifAbsent handles an embedded store without our tables, which may be another program's */
 async function open<T>(
   url: string,
   purpose: Purpose,
@@ -70,7 +71,7 @@ async function open<T>(
   const engine = engineOf(url);
   let connections: EngineConnections | undefined;
   try {
-    // First: what is refused, or damaged, stays as it is.
+    // First, so that a store that is refused or damaged stays unchanged.
     const look = (read: Read) => readTables(engine, read);
     const state = await retryWhileBusy(engine, async () => engine.file?.lookAt(url, look));
     if (state === "absent" && ifAbsent !== undefined) return ifAbsent();
@@ -82,7 +83,7 @@ async function open<T>(
   }
 }
 
-/** What to do when a pooler is between. */
+/** Advice for connections through a pooler. */
 const hints = {
   unprepared: "; set DATABASE_PREPARE=off",
   refused: "; behind a pooler, set DATABASE_DIRECT_URL to the server",
@@ -103,10 +104,12 @@ export const closeDatabase = (database: Database) => database.close(5);
 /** Whether opening the store failed because another version made its tables. */
 export const isOtherSchema = (error: unknown) => (error as Error).cause instanceof OtherSchemaError;
 
-/** Whether the store failed. Its statements are fixed and tested, so it cannot be reached. */
+/**
+ * Whether the store failed. Our statements are tested, so the error means that it is unreachable.
+ */
 export const isDatabaseError = (error: unknown) => engines.some(({ classify }) => classify(error) !== undefined);
 
-/** @returns for a full disk, a lock, a damaged or read-only store, or a lost connection an error that says so; any other unchanged */
+/** @returns an error that says what to do if the cause is known; any other error unchanged */
 export function explainStoreError(database: Database, error: unknown): unknown {
   const explained = explainDiskFull(database, error);
   const { engine, name } = database;

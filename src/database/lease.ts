@@ -5,23 +5,20 @@ export type WorkName = "push" | `purge ${string}`;
 
 export interface LeaseOptions {
   readonly name: WorkName;
-  /** Id of this process among those of the store. */
+  /** Id of this process, unique in the store. */
   readonly holder: string;
-  /** A lease that was renewed so lately counts as held. */
+  /** A lease counts as held for this long after its renewal. */
   readonly renewMs: number;
-  /** How soon another process continues after one was killed, if the store answers at once. */
+  /** Time until another process takes over from a killed one, if the store responds quickly. */
   readonly shortestS: number;
   /** The same while the store is slow. */
   readonly longestS: number;
 }
 
-/** Between two renewals there are a few other transactions, which take as long. */
+/** A few other transactions, which take as long, may run between two renewals. */
 const transactions = 4;
 
-/**
- * The right to do some work, which one process at a time has. Without work, nobody renews it. The lease
- * of a run is its row in the history, see `jobs/claim.ts`.
- */
+/** The right of one process to do some work. The leases of runs are in `jobs/claim.ts`. */
 export class Lease {
   readonly #database: Database;
   readonly #options: LeaseOptions;
@@ -34,7 +31,7 @@ export class Lease {
     this.#lengthS = options.shortestS;
   }
 
-  /** Whether the right was renewed so lately that no other process can have it. */
+  /** Whether the last renewal is so recent that no other process can hold the lease. */
   get isHeld(): boolean {
     return performance.now() - this.#heldAtMs < this.#options.renewMs;
   }
@@ -44,7 +41,7 @@ export class Lease {
     return this.isHeld || (await this.#update((transaction) => this.#take(transaction)));
   }
 
-  /** @returns whether this process has had the right since it took it, and nobody else */
+  /** @returns whether no other process has held the lease since this one took it */
   async renew(): Promise<boolean> {
     return this.isHeld || (await this.#update((transaction) => this.renewIn(transaction)));
   }
@@ -61,11 +58,11 @@ export class Lease {
     return rows.length > 0;
   }
 
-  /** Keeps the right during some work. */
+  /** Renews the lease during some work. */
   async keep<Result>(work: () => Promise<Result>): Promise<Result> {
     let isRenewing = false;
     const renew = async () => {
-      // A store that hangs answers none of them.
+      // A hanging store would let renewals pile up.
       if (isRenewing) return;
       isRenewing = true;
       // A failure shows before the next work.

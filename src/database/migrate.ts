@@ -6,7 +6,7 @@ import { generationStatements } from "./generation-tables.ts";
 
 // Dated migrations begin with version 1.0.0. Until then, a store is used only by programs with its own schema.
 
-/** What is inside columns. Raise it when a program would misread what others wrote there. */
+/** Version of the contents of columns. Raise it when a program would misread older ones. */
 const contents = 1;
 
 /** Identifies the tables of all engines, and what is in them. */
@@ -14,13 +14,12 @@ const fingerprint = sha256(
   JSON.stringify([contents, ...engines.map((engine) => [engine.schema, generationStatements(engine, 0)])]),
 );
 
-/** What the statements create. */
 const namesOf = ({ schema }: Engine): string[] =>
   ["CREATE TABLE schema_fingerprint", ...schema].flatMap(
     (statement) => statement.match(/^\s*CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX|TRIGGER|FUNCTION) (\w+)/)?.[1] ?? [],
   );
 
-/** What is created later: the tables of generations, and those that an index of words has. */
+/** Tables that are created later: those of generations, and of the index of words. */
 const laterNames = /^(?:generation_\d+|product_word)_/;
 
 /** Another version, or another program, made tables of these names. */
@@ -33,7 +32,7 @@ export class OtherSchemaError extends Error {
   }
 }
 
-/** Whether the store has tables: those of this program. */
+/** Whether the store has this program's tables. */
 export type SchemaState = "absent" | "current";
 
 /**
@@ -70,7 +69,7 @@ export async function readTables(engine: Engine, read: Read): Promise<SchemaStat
  */
 export async function createTables(database: Database): Promise<void> {
   const state = await readSchemaState(database);
-  // What is refused stays as it is.
+  // Only now, so that a store that is refused stays unchanged.
   await database.engine.file?.prepare(database.sql);
   if (state === "current") return;
   await database.inTransaction(async (transaction) => {

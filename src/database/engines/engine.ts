@@ -5,8 +5,8 @@ export type Value = string | number | bigint;
 export type Cell = string | number | Uint8Array | null;
 
 /**
- * Runs a query whose statement stays prepared. Its values are `$1`, `$2`, …, in this order. An
- * embedded store has the rows at once, and throws at once.
+ * Runs a query that stays prepared, with the values `$1`, `$2`, …. An embedded store returns the
+ * rows, and throws, synchronously.
  */
 export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row[]>;
 
@@ -22,15 +22,13 @@ export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row
  */
 export type Purpose = "serving" | "scheduling" | "background" | "job";
 
-/** How to connect to a server. */
 export interface ConnectOptions {
-  /** That has the URL, for messages; `DATABASE_URL` by default. */
+  /** Name of the setting with the URL, for messages; `DATABASE_URL` by default. */
   readonly setting?: string;
   /** Whether a connection pooler is between this process and the server. */
   readonly isPooled?: boolean;
-  /** Whether statements stay prepared. */
   readonly isPrepared?: boolean;
-  /** How many connections at most; one by default, or as many as a job needs. */
+  /** Maximum number of connections; by default one, or as many as a job needs. */
   readonly max?: number;
 }
 
@@ -38,8 +36,8 @@ export interface EngineConnections {
   readonly sql: SQL;
   readonly read: Read;
   /**
-   * Runs work in a transaction that may write; those of a run have one connection.
-   * @param run others can end its transactions when they abandon it
+   * Runs work in a transaction that may write.
+   * @param run the run of the work; the transaction ends when others abandon the run
    */
   readonly begin: <T>(work: (transaction: SQL) => Promise<T>, run: number | undefined) => Promise<T>;
   /** @param timeout seconds that queries in progress may take */
@@ -54,48 +52,33 @@ export interface EngineConnections {
 
 /** Column types and options whose names differ between engines. */
 export interface ColumnTypes {
-  /** A key that the database counts up. */
+  /** An automatically numbered primary key. */
   readonly counter: string;
   /** Text that is compared byte by byte. */
   readonly key: string;
   readonly bytes: string;
   /** Table option that stores rows in the order of the primary key. */
   readonly clustered: string;
-  /**
-   * Table option that builds indexes in one process: several would take the cores from serving.
-   */
+  /** Table option that builds indexes in one process, which leaves other cores to serving. */
   readonly singleProcess: string;
 }
 
-/**
- * Locks that serialize transactions: those that create the tables, which may wait without a limit;
- * record changes; or change which versions a brand has.
- */
+/** Serializes creating the tables, recording changes, or changing a brand's versions. */
 export type LockName = "schema" | "changes" | { readonly brand: string };
 
-/** What an error of the store means to its caller; "other" is every other error that the engine raised. */
+/** What an error means to the caller; "other" covers the rest of the engine's errors. */
 export type StoreFailure =
-  /** Another process holds the write lock. */
-  | "busy"
-  /** A wait for a lock reached the limit. */
-  | "locked"
-  /** The disk is full, or a file reached its size limit. */
-  | "full"
-  /** A table is missing. */
-  | "missing"
-  /** The connection failed, and not a statement. */
-  | "lost"
-  /** A part of the store cannot be read: its file was cut off or overwritten. */
-  | "damaged"
-  /** The store accepts no writes: it is a standby, or read-only. */
-  | "read-only"
-  /** A prepared statement is not that of the connection: a pooler exchanged the connection. */
-  | "unprepared"
-  /** A pooler refused the parameters of a connection. */
-  | "refused"
+  | "busy" // Another process holds the write lock.
+  | "locked" // A wait for a lock reached the limit.
+  | "full" // The disk is full, or a file reached its size limit.
+  | "missing" // A table is missing.
+  | "lost" // The connection failed, and not a statement.
+  | "damaged" // A part of the store cannot be read: its file was cut off or overwritten.
+  | "read-only" // The store accepts no writes: it is a standby, or read-only.
+  | "unprepared" // A prepared statement is unknown, because a pooler switched the connection.
+  | "refused" // A pooler refused the parameters of a connection.
   | "other";
 
-/** Rows to insert into a table. */
 export interface NewRows<Row> {
   readonly table: string;
   readonly columns: readonly string[];
@@ -111,7 +94,7 @@ export interface KeyList {
   readonly toValue: (keys: readonly string[]) => string;
 }
 
-/** Which products to find. All conditions apply. */
+/** Conditions for products. All of them apply. */
 export interface ProductSearch {
   /** Only products with a higher id than this. */
   readonly after: bigint;
@@ -126,17 +109,16 @@ export interface ProductSearch {
 
 export type ProductFact = "status" | "vendor" | "tag";
 
-/** What only an embedded store has, which is a file. */
+/** What only an embedded store has. */
 export interface StoreFile {
   /**
-   * Runs work on the store so that its file cannot change. One that has not been created yet is empty.
-   * @returns its result; undefined if the work cannot be done before something is rolled back that a
-   * killed process left
+   * Runs work on the store without changing its file. A store that does not exist yet looks empty.
+   * @returns undefined if a killed process left changes that must be rolled back first
    */
   readonly lookAt: <T>(url: string, work: (read: Read) => Promise<T>) => Promise<T | undefined>;
   /** @throws Error when this process may not write or create the file */
   readonly requireWritable: (url: string) => void;
-  /** Sets up a file that this program made, or is about to. */
+  /** Sets up a file of this program. */
   readonly prepare: (sql: SQL) => Promise<void>;
   /** Frees the disk space of the write-ahead log. */
   readonly truncateLog: (sql: SQL) => Promise<void>;
@@ -146,21 +128,18 @@ export interface StoreFile {
   readonly backUp: (url: string, path: string) => void;
 }
 
-/** What only a server has, which others use at the same time. */
+/** What only a server has, which others share. */
 export interface StoreServer {
   /** Makes other transactions that want the same lock wait until this one ends. */
   readonly lock: (transaction: SQL, name: LockName) => Promise<void>;
-  /**
-   * Makes a transaction fail soon when it has to wait for a lock: statements that read the same
-   * table would wait behind it.
-   */
+  /** Makes a transaction fail soon when it waits for a lock: readers would queue behind it. */
   readonly limitLockWaits: (transaction: SQL) => Promise<void>;
   /**
    * Ends the transactions of abandoned runs, whose machines may be unreachable.
-   * @returns for each that this role may not end, a message
+   * @returns a message for each that this role may not end
    */
   readonly endAbandoned: (sql: SQL) => Promise<string[]>;
-  /** Says which right this user of the database lacks; undefined if none is known to be missing. */
+  /** @returns the right that this role lacks; undefined if none is known to be missing */
   readonly findMissingRight: (sql: SQL) => Promise<string | undefined>;
   /**
    * Compares connections through a pooler with direct ones.
@@ -172,7 +151,7 @@ export interface StoreServer {
 
 /** Everything that differs between database engines. It has a file or a server. */
 export interface Engine {
-  /** How the URLs of its stores begin, with the colon. */
+  /** URL schemes, with the colon. */
   readonly schemes: readonly string[];
   /** Opens connections, and creates the file of an embedded store. */
   readonly open: (url: string, purpose: Purpose, options: ConnectOptions) => Promise<EngineConnections>;
@@ -185,14 +164,11 @@ export interface Engine {
 
   /** The statements that create the tables of an empty store. */
   readonly schema: readonly string[];
-  /** Query for the `name` of everything that is where tables are created, also what other programs made. */
+  /** Query for every `name` in use where tables are created, also by other programs. */
   readonly names: string;
   readonly columnTypes: ColumnTypes;
 
-  /**
-   * Expression: which history of the store this is, which changes when a standby becomes the primary;
-   * null on a standby.
-   */
+  /** Expression: the store's history, which changes at a failover; null on a standby. */
   readonly history: string;
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;

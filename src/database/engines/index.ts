@@ -2,7 +2,6 @@ import type { Engine } from "./engine.ts";
 import { postgres } from "./postgres/index.ts";
 import { sqlite } from "./sqlite/index.ts";
 
-/** Every engine. Another one is another entry. */
 export const engines: readonly Engine[] = [sqlite, postgres];
 
 /** @throws Error when no engine has the URL's scheme */

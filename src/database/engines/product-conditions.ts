@@ -1,10 +1,9 @@
 import type { ProductFact, ProductSearch, Value } from "./engine.ts";
 
 /**
- * The values of a statement that finds products, its name for the search text, and its conditions. `$1`
- * is the id.
  * @param toSearchText makes a text that matches all words
- * @param hasFact conditions: whether a product's document has a value
+ * @returns the statement's values, of which `$1` is the id; the search text's placeholder;
+ *   conditions
  */
 export function toConditions(
   { after, words, isLastPrefix, facts }: ProductSearch,

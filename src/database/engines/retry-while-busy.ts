@@ -1,6 +1,5 @@
 import type { Engine } from "./engine.ts";
 
-/** How long a busy store is retried, and the pause between two attempts. */
 const patienceMs = 30_000;
 const pauseMs = 10;
 

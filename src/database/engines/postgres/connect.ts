@@ -3,30 +3,22 @@ import type { ConnectOptions, EngineConnections, Purpose, Value } from "../engin
 import { classify } from "./errors.ts";
 import { holdRun } from "./run-lock.ts";
 
-/** Useful number of concurrent reads. */
 export const maxConcurrentReads = 16;
 
-/**
- * Connections of a run besides the one for its transactions. The driver opens a whole pool at once,
- * and the server counts those of all replicas and runs.
- */
+/** Per run, besides the one for transactions. Few, because the driver opens all of them at once. */
 const jobConnections = 3;
 
 /**
- * Characters of the statements that connections keep prepared. The server keeps each with its plan,
- * 75 times as large, until its connection ends. A statement that finds SKUs names the tables of all
- * brands, and each import makes another one.
+ * Characters of prepared statements. The server keeps each with its plan, which is 75 times as
+ * large, until the connection ends; and each import changes the statement that finds SKUs.
  */
 const maxPreparedLength = 2 ** 18;
-/** How long replaced connections finish what has begun. No statement takes longer. */
+/** Time for replaced connections to finish their statements. No statement takes longer. */
 const finishingSeconds = 10;
 
 const seconds = (count: number) => `${count * 1000}`;
 
-/**
- * Makes the server notice a client that is gone: one that does not acknowledge anything, or that
- * closed its connection during a long statement.
- */
+/** Let the server notice a client that no longer responds, even during a long statement. */
 const livenessChecks = {
   tcp_keepalives_idle: "10",
   tcp_keepalives_interval: "5",
@@ -35,11 +27,10 @@ const livenessChecks = {
   client_connection_check_interval: seconds(5),
 };
 
-/** Most say how long the server waits before it ends a statement, or a silent transaction. */
 const parametersOf: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
-  // The concurrency limit in front of the store gives up after five seconds. Statements look few rows
-  // up, but name the tables of all brands. Planning them again for their values, or starting more
-  // processes for them, would take longer than running them.
+  // The store's concurrency limit gives up after five seconds. Statements name the tables of all
+  // brands but read few rows: planning them for their values, or running them in parallel, would
+  // take longer than running them.
   serving: {
     ...timeouts({ lock: 5, statement: 10, idle: 5 }),
     plan_cache_mode: "force_generic_plan",
@@ -48,8 +39,8 @@ const parametersOf: Readonly<Record<Purpose, Readonly<Record<string, string>>>> 
   // A frozen replica must not hold up the claims of the others.
   scheduling: timeouts({ lock: 5, statement: 30, idle: 5 }),
   background: timeouts({ lock: 5, statement: 60, idle: 5 }),
-  // An import may wait for the transaction of another one. Its own ends when its run is abandoned;
-  // these are for the case that no process abandons it.
+  // An import may wait for another's transaction. The other limits matter if no process abandons
+  // its run.
   job: timeouts({ lock: 300, statement: 3600, idle: 60 }),
 };
 
@@ -61,10 +52,7 @@ function timeouts({ lock, statement, idle }: Readonly<Record<"lock" | "statement
   };
 }
 
-/**
- * Opens a pool of connections. The driver sends statements without waiting for the rows of the last
- * one, so one connection serves many requests, and each wake-up of a process handles several of them.
- */
+/** The driver pipelines statements, so one connection serves many requests at once. */
 export function connect(
   url: string,
   purpose: Purpose,
@@ -106,7 +94,7 @@ export function connect(
     },
     begin: async <T>(work: (transaction: SQL) => Promise<T>, run: number | undefined) => {
       try {
-        // Not READ WRITE: a standby would refuse it with a code that says nothing of a standby.
+        // Not READ WRITE, which a standby refuses with a code that does not identify standbys.
         return (await pools.transactions.begin("ISOLATION LEVEL READ COMMITTED", async (transaction) => {
           if (run !== undefined) await holdRun(transaction, pools.sql, run);
           return await work(transaction);
@@ -127,7 +115,7 @@ export function connect(
   };
 }
 
-/** Adds up the lengths of different statements, and begins anew when they exceed a limit. */
+/** Counts the characters of distinct statements, and starts over beyond a limit. */
 function createLimit(maxLength: number, onExceeded: () => void): (statement: string) => void {
   const statements = new Set<string>();
   let length = 0;

@@ -1,15 +1,14 @@
 import type { SQL } from "bun";
 import type { Cell, NewRows } from "../engine.ts";
 
-/** Characters of one write, about. */
+/** Approximate number of characters per write. */
 const chunkLength = 256 * 1024;
-/** Bytes that are formatted at once: as text they take four times as much for a moment. */
+/** Bytes formatted at once, because their text briefly takes four times as much memory. */
 const sliceBytes = 64 * 1024;
 
 const special = /[\\\t\n\r]/;
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
-/** Loads rows with COPY, in its text format. */
 export async function loadByCopy<Row>(sql: SQL, { table, columns, rows, append }: NewRows<Row>): Promise<void> {
   const writer = sql
     .unsafe(`COPY ${table} (${columns.join(", ")}) FROM STDIN`)

@@ -5,12 +5,9 @@ import type { StoreFailure } from "../engine.ts";
 export const sqlStateOf = (error: unknown) => `${(error as { errno?: unknown }).errno}`;
 
 const failures: Readonly<Record<string, StoreFailure>> = {
-  // lock_not_available
-  "55P03": "locked",
-  // disk_full
-  "53100": "full",
-  // undefined_table
-  "42P01": "missing",
+  "55P03": "locked", // lock_not_available
+  "53100": "full", // disk_full
+  "42P01": "missing", // undefined_table
   // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout
   "57P01": "lost",
   "57P02": "lost",
@@ -19,8 +16,7 @@ const failures: Readonly<Record<string, StoreFailure>> = {
   // data_corrupted, index_corrupted
   XX001: "damaged",
   XX002: "damaged",
-  // read_only_sql_transaction
-  "25006": "read-only",
+  "25006": "read-only", // read_only_sql_transaction
   // duplicate_prepared_statement, invalid_sql_statement_name
   "42P05": "unprepared",
   "26000": "unprepared",
@@ -29,10 +25,10 @@ const failures: Readonly<Record<string, StoreFailure>> = {
 export function classify(error: unknown): StoreFailure | undefined {
   // The base class: a lost connection may have no class of its own.
   if (!(error instanceof SQL.SQLError)) return undefined;
-  // Those of the driver.
+  // The driver's own codes.
   if (/^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)_/.test(`${(error as { code?: unknown }).code}`)) return "lost";
   const state = sqlStateOf(error);
-  // protocol_violation. The server has other codes and words for parameters.
+  // protocol_violation; PostgreSQL itself reports invalid parameters differently.
   if (state === "08P01" && error.message.startsWith("unsupported startup parameter")) return "refused";
   return failures[state] ?? "other";
 }

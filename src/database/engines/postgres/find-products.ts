@@ -8,16 +8,16 @@ const candidates = 200;
 const toSearchText = (words: readonly string[], isLastPrefix: boolean) =>
   `${words.map((word) => `'${word}'`).join(" & ")}${isLastPrefix ? ":*" : ""}`;
 
-/** The expression is that of the index `product_word`. */
+/** Must match the expression of the index `product_word`. */
 const hasWords = (words: string) =>
   `array_to_tsvector(string_to_array(words, ' ')) @@ CAST(CAST(${words} AS TEXT) AS tsquery)`;
 
 const withCondition = (condition: string) => `SELECT id FROM product WHERE ${condition} OFFSET 0`;
 
 /**
- * Common conditions are met by some of the first products that have the words. Where they are not,
- * each condition's index gives its products, and those in all of them are found. The planner cannot
- * choose between the two: it takes reading documents for cheap, and expects other numbers of products.
+ * Tries the first products that have the words; usually, some of them meet the conditions.
+ * Otherwise, intersects the products of each condition's index. The planner would choose badly: it
+ * assumes that documents are cheap to read, and misjudges how many products match.
  */
 export const findProductIds: Engine["findProductIds"] = async ({ sql, read }, search) => {
   const { limit } = search;

@@ -10,7 +10,6 @@ import { findMissingRight, names } from "./rights.ts";
 import { endAbandoned } from "./run-lock.ts";
 import { handleOf, now, schema, toText } from "./schema.ts";
 
-/** PostgreSQL: a server that several replicas share. */
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],
   open: async (url, purpose, options) => connect(url, purpose, options),
@@ -28,7 +27,7 @@ export const postgres: Engine = {
   names,
   columnTypes,
 
-  // The timeline. That of the last checkpoint would be an old one for a while.
+  // The current timeline. The one of the last checkpoint is outdated for a while after a failover.
   history: "CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END",
   now,
   later: (seconds) => toText(`clock_timestamp() + ${seconds} * interval '1 second'`),

@@ -2,16 +2,11 @@ import type { SQL } from "bun";
 import { ServiceError } from "../../../base/errors.ts";
 
 /**
- * A pooler refuses parameters of connections, so the role must have them: no other limit ends a
- * statement, or a transaction of a process that was frozen.
+ * A pooler refuses connection parameters, so the role must set them. Nothing else ends a statement,
+ * or the transaction of a frozen process.
  */
 const parametersOfRole = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
 
-/**
- * Compares the connections through a pooler with direct ones.
- * @returns what the role lacks
- * @throws ServiceError `unavailable` when they lead to different tables
- */
 export async function checkPooler(pooled: SQL, direct: SQL): Promise<string[]> {
   const describe = async (sql: SQL) => {
     const [row] = await sql<{ database: string; schema: string | null; role: string }[]>`

@@ -1,9 +1,6 @@
 import type { SQL } from "bun";
 
-/**
- * Says which right the role lacks: each import creates tables in its schema, and drops those of
- * older generations, which only their owner may do.
- */
+/** Imports create tables, and drop those of older generations, which only their owner may do. */
 export async function findMissingRight(sql: SQL): Promise<string | undefined> {
   const [found] = await sql`
     SELECT
@@ -29,7 +26,6 @@ export async function findMissingRight(sql: SQL): Promise<string | undefined> {
 
 const schema = "to_regnamespace(quote_ident(current_schema()))";
 
-/** The relations, types, and functions of the schema in which tables are created. */
 export const names = `
   SELECT relname AS name FROM pg_class WHERE relnamespace = ${schema}
   UNION ALL SELECT typname FROM pg_type WHERE typnamespace = ${schema}

@@ -4,12 +4,12 @@ import { sqlStateOf } from "./errors.ts";
 /** The first key of the advisory locks of runs; the second is the run's id. */
 const lockClass = 736574731;
 
-/** A server process; the time tells apart two with the same id. Null for those of other roles. */
+/** Identifies a server process. Ids are reused, so it includes the start; null for other roles. */
 const backendOf = (activity: string) => `${activity}.pid || '/' || extract(epoch FROM ${activity}.backend_start)`;
 
 /**
  * Marks a transaction as one of a run until it ends.
- * @param pool another connection, on which the run's row is not locked until then
+ * @param pool another connection, so that the transaction does not lock the run's row
  */
 export async function holdRun(transaction: SQL, pool: SQL, run: number): Promise<void> {
   const [own] = await transaction<{ backend: string }[]>`
@@ -19,11 +19,7 @@ export async function holdRun(transaction: SQL, pool: SQL, run: number): Promise
   await pool`UPDATE run SET backend = ${backend} WHERE id = ${run} AND backend IS DISTINCT FROM ${backend}`;
 }
 
-/**
- * Ends the connections whose transactions belong to abandoned runs. A frozen or unreachable client
- * would keep its locks otherwise.
- * @returns what this role may not end
- */
+/** Ends connections that hold locks of abandoned runs: a frozen client would keep them. */
 export async function endAbandoned(sql: SQL): Promise<string[]> {
   type Row = { run: number; pid: number; isHidden: boolean };
   try {

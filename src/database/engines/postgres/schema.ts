@@ -5,16 +5,14 @@ import { columnTypes } from "./column-types.ts";
 /** Expression: an instant as ISO 8601 in UTC with milliseconds. */
 export const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Expression: the database's clock. */
 export const now = toText("clock_timestamp()");
 
-/** The lock "changes", which the trigger takes too. */
+/** The lock "changes". The trigger takes it, too. */
 export const changesLock = 7365747303;
 
 /**
- * Expression: the handle in a product's document, as JSON escapes it; null without one. In a
- * document, quotation marks inside values are escaped, so that the first match is the key. The JSON
- * functions fail for texts that PostgreSQL cannot store. An index takes no long values.
+ * Splits the text, because JSON functions fail for texts that PostgreSQL cannot store. The first
+ * match is the key: quotation marks inside values are escaped.
  */
 export const handleOf = (document: string) =>
   `nullif(left(split_part(split_part(${document}, ',"handle":"', 2), '"', 1), 300), '')`;
@@ -29,7 +27,7 @@ const statusOf = (document: string) => `left(${textOf(document, "status")}, ${ma
 const vendorOf = (document: string) => `left(${textOf(document, "vendor")}, ${maxLength})`;
 const cut = (value: string) => `left(CAST(${value} AS TEXT), ${maxLength})`;
 
-/** Conditions: whether a product's document has a value, as JSON escapes it. They are indexed. */
+/** Conditions on values as JSON escapes them. They are indexed. */
 export const hasFact: Readonly<Record<ProductFact, (document: string, value: string) => string>> = {
   status: (document, value) => `${statusOf(document)} = ${cut(value)}`,
   vendor: (document, value) => `${vendorOf(document)} = ${cut(value)}`,
@@ -62,7 +60,7 @@ export const schema: readonly string[] = [
     DELETE FROM change WHERE id <= NEW.id - 100000;
     RETURN NULL;
   END $$`,
-  // Seldom, because a deletion reads again what its own transaction has deleted: an import of
+  // Rarely, because a deletion rereads rows that its own transaction has deleted: an import of
   // 100,000 products took 15 minutes. Readers expect at least the 100,000 newest rows.
   `CREATE TRIGGER change_inserted AFTER INSERT ON change FOR EACH ROW WHEN (NEW.id % 1000 = 0)
     EXECUTE FUNCTION remove_old_changes()`,

@@ -1,15 +1,12 @@
 import { Database as File } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
 
-/** Rights of processes and browsers, and how far a CDN was purged, which is not so when the copy is used. */
+/** Leases, sessions, and purge positions no longer hold when the copy is used. */
 const emptied = ["lease", "operator_session", "purge_target"];
 
-/**
- * Copies a store, as of one moment, into an empty file, and checks the copy. Writers go on meanwhile.
- * @throws Error when the file is not empty, or the copy is damaged
- */
+/** @throws Error when the file is not empty, or the copy is damaged */
 export function backUp(store: string, path: string): void {
-  // That of a backup that was killed: SQLite would apply it to this one.
+  // SQLite would apply the journal of a killed backup to this one.
   const removeJournal = () => rmSync(`${path}-journal`, { force: true });
   removeJournal();
   try {

@@ -5,7 +5,7 @@ import { hasFact } from "./schema.ts";
 const toSearchText = (words: readonly string[], isLastPrefix: boolean) =>
   `${words.map((word) => `"${word}"`).join(" AND ")}${isLastPrefix ? " *" : ""}`;
 
-/** One index has all that conditions need, in the order of the products. */
+/** The index `product_filter` answers all conditions, in product order. */
 export const findProductIds: Engine["findProductIds"] = async ({ sql }, search) => {
   const { values, words, conditions } = toConditions(search, toSearchText, hasFact);
   const all = conditions.map((condition) => `AND ${condition}`).join(" ");

@@ -25,7 +25,7 @@ export const sqlite: Engine = {
     backUp: (url, path) => backUp(filePathOf(url), path),
   },
   classify,
-  // Reads run on the event loop, at about 20 µs each: 32 of them, then other work has its turn.
+  // Each read blocks the event loop for about 20 µs, so other work gets a turn after 32 of them.
   maxConcurrentReads: 32,
 
   schema,

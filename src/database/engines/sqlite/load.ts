@@ -1,10 +1,9 @@
 import type { SQL } from "bun";
 import type { Cell, NewRows } from "../engine.ts";
 
-/** Rows of one INSERT. More make it no faster. */
+/** Rows per INSERT. More are no faster. */
 const rowsPerStatement = 500;
 
-/** Inserts rows into a table. */
 export async function load<Row>(sql: SQL, { table, columns, rows, append }: NewRows<Row>): Promise<void> {
   // Named values are looked up one by one, so hundreds of names take longer than the insertion.
   const placeholders = `(${columns.map(() => "?").join(", ")})`;

@@ -19,12 +19,12 @@ import { retryWhileBusy } from "../retry-while-busy.ts";
 import { classify, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
-/** An absolute path, because the driver gives a meaning to relative ones such as `file:x`, and ignores spaces. */
+/** Absolute, because the driver interprets paths such as `file:x`, and ignores spaces. */
 export const filePathOf = (url: string) => resolve(url.slice(scheme.length).trim());
 
 const cacheSize = "PRAGMA cache_size = -16384";
 
-// Without mmap_size: mapped pages count as memory of the process, 443 MB instead of 216 MB for 20,000 products.
+// No mmap_size: mapped pages count as process memory, 443 instead of 216 MB for 20,000 products.
 const pragmas = [
   // First, so that the statements below wait for another process's lock.
   "PRAGMA busy_timeout = 10000",
@@ -41,15 +41,14 @@ const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
   serving: [],
   background: [],
   job: [],
-  // A wait for the lock would block the event loop. So would a checkpoint, which can take as long
-  // as an import's: other writers run it.
+  // Waiting for the lock would block the event loop. So would a checkpoint: other writers run it.
   scheduling: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
 };
 
 export async function openFile(path: string, purpose: Purpose): Promise<EngineConnections> {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
-  // The files next to it would belong to this user, so that the store's owner could not write any more.
+  // Otherwise, SQLite would create files as this user, and the owner could no longer write.
   if (sizeOf(path) > 0) requireWritable(path);
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
@@ -64,14 +63,14 @@ export async function openFile(path: string, purpose: Purpose): Promise<EngineCo
     closeReader();
     await sql.close({ timeout });
   };
-  // With the only lock from the start. That of a process ends with it, so a run need not be known.
+  // IMMEDIATE takes the only lock at once. It ends with the process, so the run does not matter.
   const begin = async <T>(work: (transaction: SQL) => Promise<T>) => (await sql.begin("IMMEDIATE", work)) as T;
   return { sql, begin, folder, ...reader, close };
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Closing a writable connection moves the write-ahead log into the file, which loses the log of a damaged one. */
+/** Opens the file read-only: closing a writable connection would lose the log of a damaged file. */
 export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>): Promise<T | undefined> {
   // SQLite would remove the log.
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
@@ -83,14 +82,14 @@ export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>):
   if (sizeOf(path) === 0) return await look(":memory:", constants.SQLITE_OPEN_READWRITE);
   const lookAtFileAlone = () =>
     look(`${pathToFileURL(path)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
-  // Otherwise, even a read-only connection leaves files of its user, in which others could not write.
+  // Even a read-only connection would create files of its user, which others cannot write.
   if (isAtRest(path)) return await lookAtFileAlone();
   try {
     return await look(path, constants.SQLITE_OPEN_READONLY);
   } catch (error) {
     if (classify(error) !== "read-only") throw error;
-    // What a killed process has left must be rolled back, unless the store is another program's. Until then,
-    // it may look damaged.
+    // A killed process left changes to roll back, unless the store is another program's. Until
+    // then, it may look damaged.
     return await lookAtFileAlone().catch((cause: unknown) => {
       if (classify(cause) === undefined) throw cause;
       return undefined;
@@ -98,7 +97,6 @@ export async function lookAt<T>(path: string, work: (read: Read) => Promise<T>):
   }
 }
 
-/** @throws Error when this user may not write the store, or create it */
 export function requireWritable(path: string): void {
   const isThere = sizeOf(path) > 0;
   if (isThere) requireAccess(path, "this user may not write it; use the user of the service");
@@ -106,7 +104,7 @@ export function requireWritable(path: string): void {
     throw new Error("it is a link to a file that is not there");
   let folder = dirname(isThere ? realpathSync(path) : path);
   while (!existsSync(folder)) folder = dirname(folder);
-  // With the slash, a file in its place is refused.
+  // The slash makes it fail for a file in place of the folder.
   requireAccess(`${folder}/`, `this user may not create files in ${folder}`);
 }
 
@@ -118,30 +116,30 @@ function requireAccess(path: string, message: string): void {
   }
 }
 
-/** Whether no process has the file open, which is in WAL mode. */
+/** Whether the file is in WAL mode, and no process has it open. */
 function isAtRest(link: string): boolean {
-  // Its log is next to the file itself.
+  // The log is next to the target of a link.
   const path = realpathSync(link);
-  // Then this process may have it open, too: closing any descriptor of a file drops the process's locks on
-  // it, without which another program that closes the file would remove the log.
+  // This process may have it open, too. Closing any descriptor would drop its locks, and another
+  // program that closes the file could then remove the log.
   if (existsSync(`${path}-wal`)) return false;
   const header = Buffer.alloc(20);
   const file = openSync(path, "r");
   readSync(file, header);
   closeSync(file);
-  // The versions of the format for writing and reading.
+  // The format's versions for writing and reading; 2 is WAL.
   return header[18] === 2 && header[19] === 2;
 }
 
-/** Lets reads continue while an import writes. To switch to WAL, SQLite ignores the busy timeout. */
+/** WAL lets reads continue while an import writes. The switch ignores the busy timeout. */
 export const prepare = (sql: SQL) => retryWhileBusy({ classify }, () => sql.unsafe("PRAGMA journal_mode = WAL"));
 
-/** The statements of many brands' generations, which come and go. */
+/** Statements name generations, which come and go. */
 const maxStatements = 100;
 
 /**
- * The driver compiles each statement again, which takes as long as running it. So reads have a
- * connection that keeps the last ones that were compiled.
+ * Keeps compiled statements. The driver would compile each again, which takes as long as running
+ * it.
  */
 function createReader(path: string): Pick<EngineConnections, "read" | "damage"> & { readonly closeReader: () => void } {
   let file: File | undefined;
@@ -178,8 +176,7 @@ function createReader(path: string): Pick<EngineConnections, "read" | "damage"> 
 const fileCheckMs = 100;
 
 /**
- * A file that was removed or replaced can still be read, but other processes read and write the one
- * at its path.
+ * A removed or replaced file can still be read, but other processes use the one at its path.
  * @returns a function that throws LostFileError in that case
  */
 function createFileCheck(path: string): () => void {

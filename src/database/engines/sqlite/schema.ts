@@ -2,29 +2,23 @@ import { tables } from "../../schema.ts";
 import type { ProductFact } from "../engine.ts";
 import { columnTypes } from "./column-types.ts";
 
-/** Expression: the database's clock. */
 export const now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 
 /** In a document, quotation marks inside values are escaped, so that the first match is the key. */
 const key = `',"handle":"'`;
 const restOf = (document: string) => `substr(${document}, instr(${document}, ${key}) + 11)`;
 
-/** Expression: the handle in a product's document, as JSON escapes it; null without one. */
 export const handleOf = (document: string) =>
   `CASE WHEN instr(${document}, ${key}) > 0 THEN substr(${restOf(document)}, 1, instr(${restOf(document)}, '"') - 1) END`;
 
-/**
- * Expression: the part of a product's document from its status to its vendor. The first match of the
- * key is the product's own, because quotation marks inside values are escaped. Longer parts are cut.
- */
+/** Expression: the part of a product's document from status to vendor, cut at 20,000 characters. */
 function factsOf(document: string): string {
   const begin = `instr(${document}, ',"status":"')`;
   const end = `instr(substr(${document}, ${begin}, 20000), ',"admin_graphql_api_id":')`;
-  // With the quotation mark after it, so that the last value ends as the others do.
+  // Includes the next quotation mark, so that the last value ends like the others.
   return `substr(${document}, ${begin}, ${end} + 1)`;
 }
 
-/** Condition: whether a text of a product's document has a value, as JSON escapes it. */
 const hasText = (field: string) => (document: string, value: string) =>
   `instr(${factsOf(document)}, ',"${field}":"' || ${value} || '","') > 0`;
 
@@ -32,11 +26,10 @@ function hasTag(document: string, value: string): string {
   const facts = factsOf(document);
   const rest = `substr(${facts}, instr(${facts}, ',"tags":"') + 9)`;
   const tags = `substr(${rest}, 1, instr(${rest}, '","') - 1)`;
-  // Most products are told apart by the first condition, which costs little.
+  // The cheap first condition rules out most products.
   return `instr(${facts}, ${value}) > 0 AND instr(', ' || ${tags} || ', ', ', ' || ${value} || ', ') > 0`;
 }
 
-/** Conditions: whether a product's document has a value, as JSON escapes it. */
 export const hasFact: Readonly<Record<ProductFact, (document: string, value: string) => string>> = {
   status: hasText("status"),
   vendor: hasText("vendor"),
@@ -71,7 +64,7 @@ export const schema: readonly string[] = [
     WHEN OLD.tag <> NEW.tag AND (${before} IS NOT ${after} OR OLD.visible_from IS NOT NEW.visible_from)`,
     `SELECT ${before} AS handle UNION SELECT ${after}`,
   ),
-  // Seldom, because other stores pay for each deletion until the transaction ends.
+  // Rarely, because other stores pay for each deletion until the transaction ends.
   `CREATE TRIGGER change_inserted AFTER INSERT ON change WHEN NEW.id % 1000 = 0 BEGIN
     DELETE FROM change WHERE id <= NEW.id - 100000;
   END`,
