@@ -4,7 +4,6 @@ export class LargeBodyError extends Error {
   }
 }
 
-/** Reads the beginning of a body, whose length is unknown. */
 export async function readStart({ body }: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -9,7 +9,6 @@ export interface ConcurrencyLimiterOptions {
   readonly maxQueued: number;
   /** Maximum time in the queue. Calls that would probably wait longer are rejected immediately. */
   readonly maxWaitMs: number;
-  /** Maximum time per call, queued and active. */
   readonly timeoutMs: number;
   /** Error message for rejected calls; a sentence that clients may see. */
   readonly rejection: string;
@@ -32,10 +31,7 @@ interface PendingCall extends Queued {
 /** One timer checks all timeouts, because a timer per call would cost more than a short query. */
 const timeoutCheckMs = 50;
 
-/**
- * Protects the store or the platform from overload with a bounded queue. Client networks take
- * turns.
- */
+/** Protects the store or the platform with a bounded queue, in which client networks take turns. */
 export class ConcurrencyLimiter {
   readonly name: string;
   readonly counts: ConcurrencyCounts = { calls: 0, failed: 0, rejected: 0, queuedS: 0, busyS: 0 };
@@ -73,8 +69,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Needs no promise if the call returns its result synchronously.
-   * @param network returns the network of the client that waits for the result; undefined if none
+   * Returns no promise if the call returns its result synchronously.
+   * @param network returns the network of the client that waits, if any
    * @throws ServiceError `unavailable`, always as a rejection, when the limiter is closed, its
    *   queue is full, or the call times out
    */

@@ -1,17 +1,14 @@
 /** Query parameters that are not secret and help to debug a URL. */
 const harmless = new Set(["sslmode"]);
 
-/** A URL within a text. It ends at a quote, a space, or a backslash. */
 const urlPattern = /\b[a-z][a-z\d+.-]*:\/\/[^\s"<>`\\]+/gi;
 
-/** Punctuation of the sentence around a URL. */
 const punctuation = /[:;,.)\]]*$/;
 
 /**
- * Removes the credentials from every URL in a text: user and password, query values, and the
- * fragment. Signed URLs have their signature in the query. A database's user name stays; over HTTP,
- * it is often a token. Apply it where text leaves the process, because any library's message may
- * contain a URL.
+ * Removes credentials from the URLs in a text: user and password, query values (which include
+ * signatures), and the fragment. A database's user name stays; over HTTP, it is often a token. Call
+ * it where text leaves the process, because any library's message may contain a URL.
  */
 export function hideCredentials(text: string): string {
   return text.includes("://") ? text.replace(urlPattern, hideInUrl) : text;
@@ -29,8 +26,8 @@ function hideInUrl(url: string): string {
 }
 
 function hideUser(scheme: string, rest: string, url: string): string {
-  // If a URL cannot be parsed, its password often has a slash, so everything up to the last "@" may
-  // belong to it. So may a parsable one: in user:12/3@host, the password starts like a port.
+  // The password of an invalid URL often has a slash, so it may extend to the last "@". So may that
+  // of a valid one: in user:12/3@host, the password starts like a port.
   const [host = ""] = rest.match(/^[^/]*/) ?? [];
   const mayBePort = /^[^@]*:\d*$/.test(host);
   const authority = URL.canParse(url) && !mayBePort ? host : rest;

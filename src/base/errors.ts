@@ -17,10 +17,7 @@ export type ErrorCode =
   | "too_many_requests"
   | "unavailable";
 
-/**
- * An expected failure whose message is shown to the user. All other errors are internal and never
- * shown.
- */
+/** An expected failure, whose message is shown to users. All other errors are internal. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;

@@ -1,14 +1,13 @@
-/** The period over which the queue's speed is measured. */
 const memoryMs = 1000;
 
 export interface Queued {
-  /** The waiting client's network; undefined for the service itself. */
+  /** Network of the waiting client; undefined for the service itself. */
   readonly network: string | undefined;
 }
 
 /**
- * A bounded queue where client networks take turns. A network may occupy as many places as are
- * left, so that a single one never gets more than half of them.
+ * A bounded queue in which client networks take turns. Each network may take as many places as it
+ * leaves free, so that it never gets more than half of them.
  */
 export class FairQueue<Item extends Queued> {
   readonly #maxSize: number;
@@ -77,7 +76,6 @@ export class FairQueue<Item extends Queued> {
     if (items.size === 0) this.#items.delete(item.network);
   }
 
-  /** Counts items that left because their turn had come. */
   noteDeparted(count: number, nowMs: number): void {
     const speed = this.#speed;
     const sinceMs = nowMs - speed.atMs;

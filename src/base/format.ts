@@ -1,9 +1,6 @@
-/**
- * Formats numbers, durations, and times for people. Instants are ISO 8601 in UTC, or epoch
- * milliseconds.
- */
+/** Instants are ISO 8601 in UTC, or epoch milliseconds. */
 
-/** Whether a text has more characters than allowed, as people and OpenAPI count them: code points. */
+/** Counts code points, as people and OpenAPI do. */
 export const isLonger = (text: string, max: number) =>
   text.length > max && (text.length > 2 * max || [...text].length > max);
 

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { KeyPath } from "./toml.ts";
 
-/** A problem of a value. The path begins at the value that was checked. */
+/** The path begins at the checked value. */
 export type Problem =
   | { readonly path: KeyPath; readonly reason: string }
   /** The last key of the path is unknown. */
   | { readonly path: KeyPath; readonly validKeys: readonly string[] };
 
-/** Checks a value from a file. `data` is undefined if there are problems. */
+/** `data` is undefined if there are problems. */
 export function checkValue<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -26,7 +26,6 @@ export function checkValue<Schema extends z.ZodType>(
 const valueAt = (root: unknown, path: KeyPath) =>
   path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
 
-/** Lists the keys that the table at a path may have. */
 function keysAt(schema: z.core.$ZodType | undefined, path: KeyPath): readonly string[] {
   const [key, ...rest] = path;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return keysAt(schema.unwrap(), path);
@@ -38,7 +37,7 @@ function keysAt(schema: z.core.$ZodType | undefined, path: KeyPath): readonly st
   return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[key], rest);
 }
 
-/** Says which values are valid. Does not quote the value, which may be a secret. */
+/** Does not quote the value, which may be a secret. */
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === undefined) return "is missing";
   switch (issue.code) {

@@ -1,7 +1,4 @@
-/**
- * JSON that keeps integers beyond 2^53 exact: they parse to `bigint` and print with their original
- * digits.
- */
+/** JSON that keeps integers beyond 2^53 exact, as `bigint`. */
 
 /** Only a text with sixteen consecutive digits can hold an integer that a double cannot. */
 const longDigits = /\d{16}/;
@@ -11,20 +8,14 @@ interface SourceContext {
   readonly source?: string;
 }
 
-/**
- * The runtime has `JSON.rawJSON` and the reviver's third argument, but TypeScript's library does
- * not yet.
- */
+/** TypeScript's library lacks `JSON.rawJSON` and the reviver's third argument. */
 const json = JSON as unknown as {
   parse(text: string, reviver?: (key: string, value: unknown, context: SourceContext) => unknown): unknown;
   stringify(value: unknown, replacer?: (key: string, value: unknown) => unknown, indent?: number): string;
   rawJSON(text: string): unknown;
 };
 
-/**
- * An integer that is not safe as a number becomes a `bigint`.
- * @throws SyntaxError when the text is not JSON
- */
+/** @throws SyntaxError when the text is not JSON */
 export function parseJson(text: string): unknown {
   if (!longDigits.test(text)) return json.parse(text);
   return json.parse(text, (_key, value, { source }) =>
@@ -34,7 +25,6 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** A `bigint` is printed as its digits. */
 export function toJson(value: unknown): string {
   try {
     // Without a replacer, it is ten times as fast. It throws on a bigint, which is rare.

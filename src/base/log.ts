@@ -4,10 +4,7 @@ import { isTerminal, writeToStderr } from "./terminal.ts";
 
 export type Log = Logger;
 
-/**
- * Writes readable lines to a terminal, JSON lines elsewhere, always to standard error. Removes
- * credentials in URLs from every line.
- */
+/** Writes to standard error: readable lines to a terminal, JSON lines elsewhere. */
 export async function createLog(level: LevelWithSilent): Promise<Log> {
   const options = { level, base: null, serializers: { err: (error: Error) => describeError(error, level) } };
   if (!isTerminal()) return pino(options, withoutCredentials({ write: writeToStderr }));
@@ -25,7 +22,7 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
   write: (line) => destination.write(hideCredentials(line)),
 });
 
-/** Omits the stack of an error of the system or the store, which is not a bug of the program. */
+/** Errors of the system or the store need no stack, because they are no bugs of this program. */
 function describeError(error: Error, level: LevelWithSilent): unknown {
   const described = pino.stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;

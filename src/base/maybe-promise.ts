@@ -1,7 +1,6 @@
 /** An embedded store and a cache need no promise. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Turns an error that a function throws into a rejection. */
 export function attempt<T>(call: () => MaybePromise<T>): MaybePromise<T> {
   try {
     return call();

@@ -16,7 +16,6 @@ export function toBlockList(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** @param address any text; only an IP address can be in a list */
 export function isListed(address: string, list: BlockList): boolean {
   const version = ipVersionOf(address);
   return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");

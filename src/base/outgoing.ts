@@ -3,17 +3,12 @@ import { ServiceError } from "./errors.ts";
 import { ipVersionOf, isListed, toBlockList } from "./networks.ts";
 import { untilAborted } from "./time.ts";
 
-/**
- * Sends a request like the global function, but not to a {@link refusedNetworks refused address}.
- */
+/** Like the global function, but refuses the addresses in {@link refusedNetworks}. */
 export type Fetch = (url: string, init?: FetchInit) => Promise<Response>;
 
 type FetchInit = Omit<BunFetchRequestInit, "redirect"> & { readonly redirect?: "follow" | "manual" };
 
-/**
- * Link-local and other addresses where clouds provide a machine's credentials. Only the machine
- * itself has a reason to use them.
- */
+/** Addresses where clouds provide a machine's credentials, which only the machine itself needs. */
 const refusedIpv4Networks = [
   "169.254.0.0/16",
   // Alibaba Cloud.
@@ -62,21 +57,21 @@ const refusedNetworks = [
 const maxRedirects = 5;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
-/** The connection failed, so the server has not seen the request. */
+/** Errors before a connection, so the server has not seen the request. */
 const connectErrors: readonly string[] = [
   ...["ECONNREFUSED", "ConnectionRefused", "FailedToOpenSocket"],
   ...["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "ETIMEDOUT"],
 ];
 
 export interface FetchOptions {
-  /** Addresses or networks that are allowed although they would be refused. */
+  /** Refused addresses and networks to allow. */
   readonly allowedLinkLocal?: readonly string[];
   readonly lookup?: (name: string) => Promise<readonly string[]>;
 }
 
 /**
- * Creates the function for all outgoing requests. It connects to the address that it has checked,
- * because a name may resolve differently the next time.
+ * Creates the function for all outgoing requests. It connects to the address that it checked,
+ * because the name may resolve differently the next time.
  */
 export function createFetch(options: FetchOptions = {}): Fetch {
   const resolve = createResolver(options);
@@ -105,8 +100,8 @@ export function createFetch(options: FetchOptions = {}): Fetch {
 }
 
 /**
- * @returns a function that resolves a URL's host; undefined if it is an address, or a proxy
- *   connects to it. The function throws ServiceError if an address is refused.
+ * @returns a function that resolves a URL's host, and throws ServiceError if an address is refused;
+ *   it returns undefined for an address, or if a proxy connects
  */
 function createResolver({ allowedLinkLocal = [], lookup = findAddresses }: FetchOptions) {
   // Created with the first request, so that the service starts faster.
@@ -155,8 +150,7 @@ async function sendToAny(addresses: readonly string[], url: URL, init: FetchInit
 }
 
 /**
- * IPv4 first, because a connection hangs where IPv6 leads nowhere. Otherwise in random order, so
- * that a retry may use another server.
+ * IPv4 first, because connections hang where IPv6 is broken; otherwise random, to spread retries.
  */
 async function findAddresses(name: string): Promise<string[]> {
   // The same resolver as the runtime's own requests.
@@ -169,7 +163,6 @@ async function findAddresses(name: string): Promise<string[]> {
     .map(({ address }) => address);
 }
 
-/** Whether the runtime sends requests through a proxy. */
 const usesProxy = () => ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name]);
 
 function redirect(init: FetchInit, status: number, isOtherOrigin: boolean): FetchInit {

@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Exit status of a failure. */
 export const failed = 1;
 /** Exit status when another version created the store. */
 export const otherSchema = 3;
@@ -13,7 +12,6 @@ export function thisProgram(): string[] {
   return isExecutable ? [process.execPath] : [process.execPath, Bun.main];
 }
 
-/** The files that an in-place upgrade replaces. */
 const files = isExecutable
   ? [process.execPath]
   : [process.execPath, Bun.main, join(dirname(Bun.main), "..", "package.json")];

@@ -1,7 +1,6 @@
 import { ServiceError } from "./errors.ts";
 
 /**
- * Limits the size of a file from another system.
  * @param about names the file in the message
  * @param bytes size so far, as stored or decompressed
  * @param maxMegabytes 0 for no limit

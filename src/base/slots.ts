@@ -7,13 +7,12 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Waits for a free slot; disposing of it frees it again. @returns undefined if the signal aborts first */
+  /** @returns a slot, which disposal frees; undefined if the signal aborts first */
   async take(signal: AbortSignal): Promise<Disposable | undefined> {
     if (signal.aborted) return undefined;
     return this.tryTake() ?? ((await this.#wait(signal)) ? this.#toSlot() : undefined);
   }
 
-  /** Takes a slot if one is free. */
   tryTake(): Disposable | undefined {
     if (this.#free === 0) return undefined;
     this.#free--;
@@ -44,7 +43,6 @@ export class Slots {
     });
   }
 
-  /** Passes the slot on to the next waiter, if there is one. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#free++;

@@ -1,4 +1,4 @@
-/** Ends a message about an unknown name with the most similar valid name, or all of them. */
+/** The end of a message about an unknown name: the most similar valid name, or all of them. */
 export function suggest(name: string, valid: readonly string[], noun: string): string {
   const similar = findSimilar(name, valid);
   return similar === undefined ? `the ${noun} are ${valid.join(", ")}` : `did you mean ${JSON.stringify(similar)}?`;

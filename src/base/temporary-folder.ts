@@ -12,7 +12,7 @@ export interface TemporaryFolder {
   remove(): Promise<void>;
 }
 
-/** Longer than the longest run, so an older folder of another machine has no owner. */
+/** Longer than any run, so an older folder of another machine has no owner. */
 const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
@@ -35,10 +35,7 @@ export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promi
   }
 }
 
-/**
- * Removes the folders of killed processes, ignoring errors, because no run depends on it. Called by
- * every process that creates a folder, and periodically by the service.
- */
+/** Removes the folders of killed processes. Ignores errors, because no run depends on it. */
 export async function removeOrphanedFolders(): Promise<void> {
   const parent = tmpdir();
   for (const name of await readdir(parent).catch(() => [])) {
@@ -59,7 +56,7 @@ async function removeIfOrphan(path: string, name: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }
 
-/** Identifies the machine or container, because a process id is only meaningful there. */
+/** Identifies the machine or container in which a process id is valid. */
 function machine(): string {
   let processes = "";
   try {
@@ -70,10 +67,7 @@ function machine(): string {
   return Bun.hash(`${hostname()} ${processes}`).toString(36);
 }
 
-/**
- * When a local process started, in ticks since boot, because another process may get its id.
- * @returns 0 where that is unknown
- */
+/** When a local process started, in ticks since boot, because ids are reused; 0 if unknown. */
 function startOf(pid: string): string {
   try {
     // The program's name, in parentheses, may contain anything.
@@ -92,10 +86,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * A file in a temporary folder. The runtime's own writer doesn't always report a full disk to its
- * caller; the process then exits.
- */
+/** The runtime's own writer may exit the process on a full disk instead of reporting it. */
 export class TemporaryFile implements Disposable {
   readonly path: string;
   #descriptor: number | undefined;
@@ -124,15 +115,14 @@ export class TemporaryFile implements Disposable {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return;
     this.#explainFull(() => {
-      // A disk that is nearly full accepts a part first. The writer of `Bun.file` does not report
-      // it.
+      // A nearly full disk accepts a part first.
       for (let written = 0; written < bytes.length; ) {
         written += writeSync(descriptor, bytes, written, bytes.length - written);
       }
     });
   }
 
-  /** Closes the file without flushing. */
+  /** Does not flush. */
   [Symbol.dispose](): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
@@ -148,7 +138,6 @@ export class TemporaryFile implements Disposable {
 }
 
 /**
- * Writes a stream to a file in a temporary folder.
  * @param onBytes receives the number of bytes so far, before they are written
  * @returns the number of bytes
  */
@@ -173,7 +162,6 @@ const reasons: Readonly<Record<string, string>> = {
   EFBIG: "a file has reached the size limit of this process",
 };
 
-/** @returns undefined if the error has another cause */
 function toDiskFull(error: unknown, folder: string): ServiceError | undefined {
   const { code = "" } = error as NodeJS.ErrnoException;
   const reason = reasons[code];

@@ -13,9 +13,7 @@ export function isTerminal(): boolean {
 /** How long a full pipe may block this process. */
 const patienceMs = 100;
 
-/**
- * Text that cannot be written is lost: neither a full disk nor a closed pipe may end the service.
- */
+/** Drops text that cannot be written: a full disk or a closed pipe must not end the service. */
 export function writeToStderr(data: string | Uint8Array): void {
   const bytes = Buffer.from(data);
   const giveUpAt = performance.now() + patienceMs;

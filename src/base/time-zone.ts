@@ -15,7 +15,6 @@ export interface TimeZones {
   readonly version: string;
   /** Undefined for the packaged release. */
   readonly folder: string | undefined;
-  /** @returns undefined if the zone is unknown */
   find(name: string): TimeZone | undefined;
 }
 
@@ -26,19 +25,13 @@ interface Change {
 
 let newest: TimeZones | undefined;
 
-/**
- * The system's or the packaged release, whichever is newer. The runtime's own is older than both,
- * and does not state its version.
- */
+/** The system's or the packaged release, whichever is newer. The runtime's own is older. */
 export function timeZones(): TimeZones {
   newest ??= openTimeZones("/usr/share/zoneinfo");
   return newest;
 }
 
-/**
- * Finds a time zone, or an offset such as `+02:00`. UTC and offsets need no release.
- * @returns undefined if it is unknown
- */
+/** Finds a time zone, or an offset such as `+02:00`; undefined if it is unknown. */
 export function findTimeZone(name: string): TimeZone | undefined {
   if (!/^([+-]|utc$)/i.test(name)) return timeZones().find(name);
   try {
@@ -91,9 +84,9 @@ function toTimeZone(changes: readonly Change[]): TimeZone {
 const minuteMs = 60_000;
 
 /**
- * Reads a zone of the packaged release by searching its text, since parsing takes longer than
- * everything else. It has `"zone|abbreviations|offsets|index of each period's offset|length of each
- * period|population"` until 2499, then `"zone|other name"`.
+ * Searches the text, because parsing it takes longer than everything else. A zone is
+ * `"name|abbreviations|offsets|index of each period's offset|length of each period|population"`
+ * until 2499, an alias `"zone|other name"`.
  */
 function readPackaged(name: string): Change[] | undefined {
   const escaped = RegExp.escape(name);
@@ -113,7 +106,7 @@ function readPackaged(name: string): Change[] | undefined {
   });
 }
 
-/** The name with the capitalization of zone files. */
+/** Zone files need the exact capitalization. */
 const spell = (name: string) => new RegExp(`["|](${RegExp.escape(name)})["|]`, "i").exec(packaged)?.[1] ?? name;
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX";
@@ -130,7 +123,6 @@ function fromBase60(text: string): number {
   return (text.startsWith("-") ? -value : value) / (divisor || 1);
 }
 
-/** @returns an empty text if the folder does not state its release */
 function readVersion(folder: string): string {
   // macOS has the latter.
   for (const name of ["tzdata.zi", "+VERSION"]) {
@@ -143,10 +135,7 @@ function readVersion(folder: string): string {
   return "";
 }
 
-/**
- * Reads a zone file (RFC 9636).
- * @returns undefined if there is none
- */
+/** Reads a zone file (RFC 9636); undefined if there is none. */
 function readCompiled(folder: string, name: string): Change[] | undefined {
   // Lower-case names belong to copies that count leap seconds.
   if (!/^[A-Z][\w+/-]*$/.test(name)) return undefined;
@@ -200,16 +189,13 @@ function readRule(text: string, after: number): Change[] {
   return changes.filter(({ at }) => at > after).sort((a, b) => a.at - b.at);
 }
 
-/** Converts hours, which may have a sign, minutes, and seconds. */
+/** Converts `-5:30`: hours, minutes, and seconds. */
 function toMs(text: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = text.replace(/[+-]/, "").split(":").map(Number);
   return (text.startsWith("-") ? -1 : 1) * (hours * 60 + minutes + seconds / 60) * minuteMs;
 }
 
-/**
- * The beginning of a day, as if local times were UTC.
- * @param text month, week, and weekday
- */
+/** The start of the day `month.week.weekday`, as if local times were UTC. */
 function toDay(text: string, year: number): number {
   const [month = 0, week = 0, weekday = 0] = text.split(".").map(Number);
   const firstWeekday = new Date(Date.UTC(year, month - 1, 1)).getUTCDay();

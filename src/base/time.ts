@@ -7,7 +7,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Limits how long to wait for work, which continues. Its late outcome is ignored.
+ * Stops waiting after a time. The work continues, and its late outcome is ignored.
  * @param late returns the result instead, or throws
  */
 export async function withTimeout<T, Late>(work: MaybePromise<T>, ms: number, late: () => Late): Promise<T | Late> {
@@ -20,10 +20,7 @@ export async function withTimeout<T, Late>(work: MaybePromise<T>, ms: number, la
   }
 }
 
-/**
- * Stops waiting when the signal aborts; the work continues.
- * @throws the signal's reason
- */
+/** Stops waiting when the signal aborts, and throws its reason; the work continues. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason as Error);
@@ -66,9 +63,6 @@ export async function repeat(
   }
 }
 
-/**
- * Doubles a pause with each attempt, up to a limit.
- * @param attempt counted from 1
- */
+/** @param attempt counted from 1 */
 export const backoff = (attempt: number, first: number, most = Number.POSITIVE_INFINITY): number =>
   Math.min(most, first * 2 ** (attempt - 1));

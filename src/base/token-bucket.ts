@@ -4,9 +4,6 @@ export interface Refill {
   readonly perSecond: number;
 }
 
-/**
- * The tokens in a bucket after some time.
- * @param left previous tokens; negative when more were taken
- */
+/** @param left previous tokens; negative when more were taken */
 export const refill = (left: number, passedS: number, { size, perSecond }: Refill): number =>
   Math.min(size, left + passedS * perSecond);

@@ -1,10 +1,7 @@
 import type { AST } from "toml-eslint-parser";
 import { type ErrorCode, ServiceError } from "./errors.ts";
 
-/**
- * The keys that lead to a value in the file, such as `["jobs", "personalization-import", 1,
- * "source"]`.
- */
+/** The keys that lead to a value, such as `["jobs", "personalization-import", 1, "source"]`. */
 export type KeyPath = readonly (string | number)[];
 
 /** Counted from 1. */
@@ -27,14 +24,12 @@ const maxFastLength = 32_768;
 /** The parsers recurse at each level, and can run out of stack beyond this. */
 const maxBrackets = 1000;
 
-/** Each takes kilobytes to parse. A presentation of 4 MB has about as many; settings have dozens. */
+/** Each takes kilobytes to parse. A presentation of 4 MB has about as many. */
 const maxParts = 200_000;
 
 /**
- * Parses a TOML file.
  * @param file the name for messages
- * @throws ServiceError `code`; its message has the position, but none of the text, which may hold a
- * secret
+ * @throws ServiceError `code`; the message has the position, but no text, which may hold a secret
  */
 export function parseToml(text: string, file: string, code: ErrorCode): TomlFile {
   const sizeProblem = findSizeProblem(text);
@@ -56,7 +51,6 @@ export function parseToml(text: string, file: string, code: ErrorCode): TomlFile
   }
 }
 
-/** Returns `pds.toml:12:3`, or only the name of the file if the position is unknown. */
 export const formatPlace = (file: string, position: Position | undefined) =>
   position === undefined ? file : `${file}:${position.line}:${position.column}`;
 
@@ -93,18 +87,14 @@ function parseValues(text: string): TomlTable {
   return toTable(parseTree(text));
 }
 
-/** @param error thrown by `parseValues` */
 function describeError(error: Error): { readonly position?: Position; readonly reason: string } {
   const { lineNumber: line, column, message } = error as Error & { lineNumber?: number; column: number };
-  // At a text of a million characters, the parser runs out of stack.
+  // The parser runs out of stack for a text of a million characters.
   if (line === undefined) return { reason: "a value is too long" };
   return { position: { line, column: column + 1 }, reason: message.replace(/"[^"]*"|'[^']*'/g, "…") };
 }
 
-/**
- * The runtime's parser reports no positions. Loading this one takes as long as the whole start, so
- * only problems and large files do.
- */
+/** Loading it takes as long as the whole start, so only problems and large files do. */
 const loadParser = (): typeof import("toml-eslint-parser") => require("toml-eslint-parser");
 
 function parseTree(text: string): AST.TOMLProgram {
@@ -134,7 +124,7 @@ function addPair(table: Container, { key, value }: AST.TOMLKeyValue): void {
   openContainer(table, names)[names.at(-1) ?? ""] = toValue(value);
 }
 
-/** Returns the table or list that holds the last key of a path, and creates those on the way. */
+/** Opens the container of a path's last key, and creates those on the way. */
 function openContainer(root: Container, path: KeyPath): Container {
   return path.slice(0, -1).reduce<Container>((container, key, index) => {
     container[key] ??= typeof path[index + 1] === "number" ? [] : createTable();
@@ -153,12 +143,12 @@ function toValue(node: AST.TOMLContentNode): unknown {
 const namesOf = ({ keys }: AST.TOMLKey): string[] =>
   keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
 
-/** No setting is deeper. A deeper value has the position of the closest one around it. */
+/** No setting is deeper. A deeper value gets the position of the closest one around it. */
 const maxDepth = 16;
 
 const toKey = (path: KeyPath) => JSON.stringify(path);
 
-/** Lists the position of each key, and of each table and list that a key or a header creates. */
+/** Lists positions by key, also of tables and lists that a key or a header creates. */
 function listPlaces(text: string): Map<string, Position> {
   const places = new Map<string, Position>();
   const add = (path: KeyPath, { loc }: AST.TOMLNode) => {
