@@ -11,9 +11,8 @@ import type { TokenCheck } from "./token-check.ts";
 export interface AccessOptions {
   readonly tokens: TokenCheck;
   readonly sessions: Pick<Sessions, "find">;
-  /** Who looks at a listener without tokens. */
+  /** The viewer of a listener without tokens. */
   readonly everybody: Viewer;
-  /** Address that the listener binds to. */
   readonly boundTo: string;
   /** Other hosts that requests may name. */
   readonly hosts: readonly string[];
@@ -24,16 +23,14 @@ export interface AccessOptions {
 export type ViewerHandler = (viewer: Viewer, ...request: Parameters<Handler>) => ReturnType<Handler>;
 
 export interface Access {
-  /** Requests need one of the hosts. */
   readonly checkHost: (handler: Handler) => Handler;
   /** Requests need one of the hosts, and a session or a token. */
   readonly protect: (handler: ViewerHandler) => Handler;
 }
 
-/** Anybody may look at a listener without tokens, and nobody may act. */
+/** Without tokens, everyone may look, and no one may act. */
 export const anonymous: Viewer = { operator: undefined, role: "view", formToken: undefined };
 
-/** Creates the functions that protect handlers. */
 export function createAccess({ tokens, sessions, boundTo, hosts, networkOf, everybody }: AccessOptions): Access {
   const isAllowedHost = allowedHosts(boundTo, hosts);
 
@@ -51,12 +48,12 @@ export function createAccess({ tokens, sessions, boundTo, hosts, networkOf, ever
   const identify = (origin: RequestOrigin): Viewer => {
     const network = networkOf(origin);
     const authorization = origin.request.headers.get("authorization");
-    // A browser sends none before it has asked for it.
+    // A browser sends none until it is asked.
     const { token, isBasic } = authorization === null ? {} : parseAuthorization(authorization);
     if (token === undefined) tokens.requireUnlocked(network);
     const found = token === undefined ? undefined : tokens.find(token, network);
     if (found === undefined) throw new ServiceError("unauthorized", "This page requires a token.");
-    // A browser sends a password with every request, also with those that pages of other sites make.
+    // Browsers send a password with every request, even those from pages of other sites.
     return { operator: found.name, role: isBasic ? "view" : found.role, formToken: undefined };
   };
 
@@ -64,7 +61,8 @@ export function createAccess({ tokens, sessions, boundTo, hosts, networkOf, ever
     checkHost((request, nowMs, origin) => {
       const handleFor = (viewer: Viewer) => handler(viewer, request, nowMs, origin);
       if (!tokens.isNeeded) return handleFor(everybody);
-      // Also from a locked network: others of it must not lock out those who are signed in.
+      // Also from a locked network, whose other clients must not lock out operators who are signed
+      // in.
       const session = sessions.find(request);
       if (session === undefined) return handleFor(identify(origin));
       return limitTime(session).then((viewer) => handleFor(viewer ?? identify(origin)));
@@ -79,7 +77,7 @@ export function createAccess({ tokens, sessions, boundTo, hosts, networkOf, ever
  */
 function allowedHosts(boundTo: string, hosts: readonly string[]): (host: string) => boolean {
   const allowed = new Set([...hosts, inUrl(boundTo.toLowerCase())]);
-  // Bound to all addresses of the machine. No domain can be pointed at an address in a URL.
+  // Bound to all addresses. No DNS rebinding is possible with an address in the URL.
   const allowsAddresses = boundTo === "0.0.0.0" || boundTo === "::";
   return (host) =>
     isLocal(host) || allowed.has(host) || (allowsAddresses && ipVersionOf(host.replace(/^\[(.*)\]$/, "$1")) !== 0);

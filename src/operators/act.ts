@@ -6,7 +6,6 @@ import type { ViewerHandler } from "./access.ts";
 import { readForm, requireFormToken, requireSameOrigin } from "./form.ts";
 import { redirect } from "./sign-in.ts";
 
-/** The operator who asks for an action. */
 interface Actor {
   readonly operator: string;
   readonly client: string;
@@ -14,16 +13,15 @@ interface Actor {
 
 export interface OperatorActions {
   /**
-   * Does what an operator asks for.
-   * @returns the page with the result
+   * @returns the path of the page with the result
    * @throws ServiceError when it cannot be done
    */
   readonly perform: (action: string, form: URLSearchParams, by: Actor) => Promise<string>;
-  /** Records that an operator asked for an action, and may not, or not so. */
+  /** Records an action that was refused before it was planned. */
   readonly refuse: (action: string, by: Actor, error: unknown) => Promise<void>;
 }
 
-/** `POST /actions/:action`: does it, if the viewer may. Every check is here, and none is the page's. */
+/** `POST /actions/:action`. All checks are here; pages have none. */
 export function postAction(actions: OperatorActions, addressOf: (origin: RequestOrigin) => string): ViewerHandler {
   return async (viewer, request, _nowMs, origin) => {
     const { operator } = viewer;

@@ -5,27 +5,22 @@ import type { ImportReport } from "../jobs/import-report.ts";
 /** How an operator's action ended. `refused`: a check prevented it, and nothing was changed. */
 export type AuditOutcome = "done" | "refused" | "failed";
 
-/** An action that an operator asked for. */
 export interface AuditRequest {
   readonly operator: string;
-  /** Address of the client. */
   readonly client: string;
-  /** Name of the action. */
   readonly action: string;
-  /** Subject of the action, such as a job or a run, in words. */
+  /** In words, such as a job or a run. */
   readonly subject: string;
 }
 
-/** How it ended. */
 export interface AuditResult {
   readonly outcome: AuditOutcome;
   /** In words. */
   readonly result: string;
-  /** Findings of a dry run. */
   readonly report?: ImportReport | undefined;
 }
 
-/** An action of an operator. Times are ISO 8601 in UTC, by the database's clock. */
+/** Times are ISO 8601 in UTC, by the database's clock. */
 export interface AuditRecord extends AuditRequest {
   readonly id: number;
   readonly begunAt: string;
@@ -35,12 +30,12 @@ export interface AuditRecord extends AuditRequest {
   readonly result: string | null;
 }
 
-/** Records that an action begins. @returns the id of its record */
+/** @returns the id of the new record */
 export async function beginAudit(
   database: Database,
   { operator, client, action, subject }: AuditRequest,
 ): Promise<number> {
-  // Unlike a write, a read fails if the store's file was replaced: others would see nothing of the action.
+  // A read, unlike a write, fails if the store's file was replaced, which would hide the record.
   await findAudit(database, 0);
   return await database.inTransaction(async ({ sql, engine }) => {
     const [row] = await sql<{ id: number }[]>`
@@ -51,7 +46,7 @@ export async function beginAudit(
   });
 }
 
-/** Records how an action ended. A record that has a result keeps it. */
+/** A record that has a result keeps it. */
 export async function endAudit(
   database: Database,
   id: number,
@@ -75,7 +70,6 @@ export interface AuditFilter {
   readonly before?: number | undefined;
 }
 
-/** The newest records, newest first. */
 export async function listAudit(
   { read }: Queryable,
   { operator, before = maxId }: AuditFilter,
@@ -100,10 +94,8 @@ export async function findAudit(
   return row && { ...row, report: row.report === null ? undefined : (JSON.parse(row.report) as ImportReport) };
 }
 
-/** People do less than schedules. */
 const removalBatch = 500;
 
-/** Removes the records that began before an instant. */
 export async function removeAudit(database: Database, before: string, signal: AbortSignal): Promise<void> {
   while ((await removeBatch(database, before)) === removalBatch) signal.throwIfAborted();
 }

@@ -4,10 +4,7 @@ import type { Viewer } from "../http/page.ts";
 /** The largest form has a brand and a token. */
 const maxBytes = 16 * 1024;
 
-/**
- * Reads the fields of a posted form.
- * @throws ServiceError `bad_request` or `too_large`
- */
+/** @throws ServiceError `bad_request` or `too_large` */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) {
@@ -21,15 +18,15 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
 }
 
 /**
- * Refuses a form that a page of another site may have sent. Another port of the same host is
- * another site too, although browsers send it the same cookies.
+ * Refuses a form from another site. Another port of the same host is another site, too, although
+ * browsers send it the same cookies.
  * @throws ServiceError `forbidden`
  */
 export function requireSameOrigin({ headers }: Request): void {
   const site = headers.get("sec-fetch-site");
   const origin = headers.get("origin");
-  // Browsers send the first field only to https:// and to loopback, the second always. Programs send
-  // neither.
+  // Browsers send `Sec-Fetch-Site` only over https:// and to loopback, and `Origin` always;
+  // programs send neither.
   const isSame = site !== null ? site === "same-origin" : origin === null || isOf(headers, origin);
   if (isSame) return;
   const from = origin === null ? "another site" : `another address, ${origin}`;
@@ -45,12 +42,11 @@ function isOf(headers: Headers, origin: string): boolean {
   return from !== null && from.host !== "" && URL.parse(`${from.protocol}//${headers.get("host")}`)?.host === from.host;
 }
 
-/** The hidden field of forms. */
 const tokenField = "form_token";
 
 /**
- * Refuses a form that is not of the viewer's session: a browser sends the cookie with any form. A
- * bearer token is not sent by itself, and needs none. Removes the field of the token from the form.
+ * Refuses a form of another session, because browsers send the cookie with any form. Bearer tokens
+ * are not sent automatically, so they need none. Removes the token's field from the form.
  * @throws ServiceError `forbidden`
  */
 export function requireFormToken({ formToken }: Viewer, form: URLSearchParams): void {

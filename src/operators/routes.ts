@@ -14,7 +14,6 @@ import type { Sessions } from "./sessions.ts";
 import { getSignIn, postSignIn, postSignOut, type SignInContext, type SignInProblem } from "./sign-in.ts";
 
 export interface ConsolePages {
-  /** By route template. */
   readonly pages: Readonly<Record<string, RenderPage>>;
   /** Scripts and style sheets of the pages, including the one to sign in. */
   readonly files: Readonly<Record<string, RenderPage>>;
@@ -35,7 +34,7 @@ export interface AdminContext {
   readonly note: SignInContext["note"];
 }
 
-/** All routes of the admin listener. Only the two probes, and what is needed to sign in, are open. */
+/** Only the probes, and whatever is needed to sign in, are open. */
 export function adminRoutes({ console, readiness, metrics, access, actions, note }: AdminContext): Routes {
   const { checkHost, protect } = createAccess(access);
   const toFailure: Route["toFailure"] = (failure, requestId, request) =>

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 
-/** The stored part of a session. It is not enough to use the session. */
+/** The stored part of a session, which is not enough to use it. */
 export interface StoredSession {
   /** Hash of the session's id. */
   readonly id: string;
@@ -9,7 +9,7 @@ export interface StoredSession {
   readonly proof: string;
 }
 
-/** Stores a session, and removes those that have expired. */
+/** Also removes sessions that have expired. */
 export async function saveSession(
   database: Database,
   { id, operator, proof }: StoredSession,
@@ -23,7 +23,6 @@ export async function saveSession(
   });
 }
 
-/** @returns undefined for a session that has ended, or never was */
 export async function findSession({ read, engine }: Queryable, id: string): Promise<StoredSession | undefined> {
   const [session] = await read<StoredSession>(
     `SELECT id, operator, proof FROM operator_session WHERE id = $1 AND expires_at > ${engine.now}`,
@@ -38,7 +37,7 @@ export async function removeSession(database: Database, id: string): Promise<voi
 
 /** Removes the sessions of all but these operators. */
 export async function removeOtherSessions(database: Database, operators: readonly string[]): Promise<void> {
-  // No operator has the empty name; it is there because SQL has no empty lists.
+  // SQL has no empty lists, and no operator has the empty name.
   const kept = ["", ...operators];
   await database.inTransaction(({ sql }) => sql`DELETE FROM operator_session WHERE operator NOT IN ${sql(kept)}`);
 }

@@ -16,18 +16,20 @@ export interface SessionStore {
   readonly writer: Database;
 }
 
-/** The sessions of operators who signed in. Their ids are only in the cookies of browsers. */
+/** Only the cookies of browsers have the sessions' ids. */
 export class Sessions {
   readonly #store: SessionStore;
   readonly #tokens: readonly OperatorToken[];
 
-  /** @param tokens those that are valid; a session ends with its token, and does not come back with it */
+  /** @param tokens the valid ones; a session ends with its token, and does not come back with it */
   constructor(store: SessionStore, tokens: readonly OperatorToken[]) {
     this.#store = store;
     this.#tokens = tokens;
   }
 
-  /** @returns undefined for a request without the cookie of a session; a promise of undefined if it has ended */
+  /**
+   * @returns undefined without a session cookie; a promise of undefined if the session has ended
+   */
   find(request: Request): Promise<Viewer | undefined> | undefined {
     const id = idOf(request);
     return id === undefined ? undefined : this.#find(id);
@@ -38,14 +40,14 @@ export class Sessions {
     if (session === undefined) return undefined;
     const token = this.#tokens.find(({ name }) => name === session.operator);
     if (token === undefined || session.proof !== proofOf(id, token)) {
-      // Not awaited, because an import may hold the store. Without it, the next start removes the session.
+      // Not awaited, because an import may hold the store. If it fails, the next start removes the
+      // session.
       void removeSession(this.#store.writer, keyOf(id)).catch(() => {});
       return undefined;
     }
     return { operator: token.name, role: token.role, formToken: formTokenOf(id) };
   }
 
-  /** Ends the sessions of the operators whose tokens were withdrawn. */
   async endWithdrawn(): Promise<void> {
     await removeOtherSessions(
       this.#store.writer,
@@ -54,8 +56,7 @@ export class Sessions {
   }
 
   /**
-   * Begins a session with a new id, and ends the one that the browser had: somebody else may know
-   * its id.
+   * Begins a session with a new id, and ends the browser's previous one, whose id others may know.
    * @returns the cookie
    */
   async begin(request: Request, token: OperatorToken): Promise<string> {
@@ -68,26 +69,26 @@ export class Sessions {
     return cookie(isSecure ? secureName : plainName, id, lifetimeS);
   }
 
-  /** Ends the session of a request. @returns the cookie that removes its id from the browser */
+  /** @returns the cookie that removes the session's id from the browser */
   async end(request: Request): Promise<string> {
     await this.#remove(request);
     return cookie(findCookie(request, secureName) === undefined ? plainName : secureName, "", 0);
   }
 
   async #remove(request: Request): Promise<void> {
-    // Both: after the one, the other would count.
+    // Both, because the other cookie would take effect after one is removed.
     for (const id of [findCookie(request, secureName), findCookie(request, plainName)]) {
       if (id !== undefined) await removeSession(this.#store.writer, keyOf(id));
     }
   }
 }
 
-/** Token that the forms of a session send: a page of another site cannot know it. */
+/** Pages of other sites cannot know this token of a session's forms. */
 const formTokenOf = (id: string) => sha256(`form ${id}`);
 
 const keyOf = (id: string) => sha256(`session ${id}`);
 
-/** Tells nothing about the token, even if it is short, to somebody who reads the store. */
+/** Reveals nothing about the token, even a short one, to someone who reads the store. */
 const proofOf = (id: string, { sha256: digest }: OperatorToken) => sha256(`proof ${id} ${digest}`);
 
 const idOf = (request: Request) => findCookie(request, secureName) ?? findCookie(request, plainName);

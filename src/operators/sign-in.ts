@@ -14,9 +14,11 @@ export interface SignInContext {
   readonly tokens: TokenCheck;
   readonly sessions: Sessions;
   readonly networkOf: (origin: RequestOrigin) => string;
-  /** @param next path to continue with @param problem why the last attempt failed */
+  /**
+   * @param next path to continue with
+   * @param problem why the last attempt failed
+   */
   readonly page: (next: string, problem?: SignInProblem) => Page;
-  /** Notes in the audit that an operator signed in or out. */
   readonly note: (operator: string, action: "sign-in" | "sign-out", request: RequestOrigin) => Promise<void>;
 }
 
@@ -48,7 +50,7 @@ export function postSignIn({ tokens, sessions, networkOf, page, note }: SignInCo
 
   function find(given: string, network: string): OperatorToken | SignInProblem {
     try {
-      // Pasted, often with a space or a line break.
+      // A pasted token often has a space or a line break.
       return tokens.findToSignIn(given.trim(), network) ?? { status: 401, text: "This token is not valid." };
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "too_many_requests") throw error;
@@ -79,7 +81,7 @@ export const redirect = (location: string, headers: Readonly<Record<string, stri
     headers: { ...noStore, Location: location, ...headers },
   });
 
-/** A path of this listener, whatever a link to the sign-in page names. */
+/** A path of this listener, whatever URL a link to the sign-in page has. */
 export function toLocalPath(next: string | null): string {
   const url = URL.parse(next ?? "/", "http://localhost");
   if (url === null || url.origin !== "http://localhost") return "/";

@@ -3,12 +3,12 @@ import { sha256 } from "../base/hash.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { generatedToken, type OperatorToken } from "./tokens.ts";
 
-/** Wrong tokens per minute and network of clients. */
+/** Per minute and client network. */
 const maxWrongTokens = 10;
-/** Sign-ins per minute and operator. */
+/** Per minute and operator. */
 const maxSignIns = 30;
 
-/** Finds the operator of a token, and locks networks out that try wrong ones. */
+/** Finds the operator of a token, and locks out networks that try wrong ones. */
 export class TokenCheck {
   readonly #tokens: readonly OperatorToken[];
   readonly #onWrong: (network: string) => void;
@@ -21,13 +21,12 @@ export class TokenCheck {
     this.#onWrong = onWrong;
   }
 
-  /** Whether the listener needs a token at all. */
   get isNeeded(): boolean {
     return this.#tokens.length > 0;
   }
 
   /**
-   * Refuses the right token as well, if somebody chose it: a response would tell that it is right.
+   * Also refuses the right token, unless it was generated: accepting it would confirm a guess.
    * @throws ServiceError `too_many_requests`
    */
   requireUnlocked(network: string): void {
@@ -37,15 +36,15 @@ export class TokenCheck {
   }
 
   /**
-   * Finds a generated token also for a locked network: nobody can guess one, and guesses of others must
-   * not keep it out.
+   * Accepts a generated token even from a locked network: it cannot be guessed, and other clients'
+   * guesses must not lock it out.
    * @returns undefined for a wrong token, which counts
    * @throws ServiceError `too_many_requests`
    */
   find(token: string, network: string): OperatorToken | undefined {
     const digest = Buffer.from(sha256(token));
     const known = token === "" ? [] : this.#tokens;
-    // Compares with each in constant time: how long it takes says nothing about any of them.
+    // Compares all in constant time, so that the duration reveals nothing.
     const [found] = known.filter((each) => crypto.timingSafeEqual(digest, Buffer.from(each.sha256)));
     if (found !== undefined && generatedToken.test(token)) return found;
     this.requireUnlocked(network);
@@ -56,7 +55,7 @@ export class TokenCheck {
   }
 
   /**
-   * As `find`, to sign in: each time, a session and a record are stored.
+   * Like `find`, but limited, because each sign-in stores a session and a record.
    * @throws ServiceError `too_many_requests`
    */
   findToSignIn(token: string, network: string): OperatorToken | undefined {

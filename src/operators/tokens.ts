@@ -1,29 +1,28 @@
 import { z } from "zod";
 import { sha256 } from "../base/hash.ts";
 
-/** Role of an operator: `view` only reads, `operate` also acts. */
+/** `view` only reads; `operate` also acts. */
 export const roles = ["view", "operate"] as const;
 export type Role = (typeof roles)[number];
 
-/** A token for the admin listener. The token itself is not stored. */
+/** The token itself is not stored. */
 export interface OperatorToken {
-  /** Name of the operator. */
   readonly name: string;
   readonly role: Role;
   /** SHA-256 of the token, as 64 lowercase hexadecimal digits. */
   readonly sha256: string;
 }
 
-/** Lets scanners for secrets recognize a token that was committed or posted by mistake. */
+/** Lets secret scanners recognize a leaked token. */
 export const tokenPrefix = "pds_";
 
-/** A token as `pds token create` makes them, of 256 random bits. */
+/** A token that `pds token create` generated, with 256 random bits. */
 export const generatedToken = /^pds_[\w-]{43}$/;
 
 /** The operator of the setting `ADMIN_TOKEN`. */
 export const adminOperator = "ADMIN_TOKEN";
 
-/** Who acts on the sample brand's data without a token. */
+/** Operator without a token, for the sample brand's data. */
 export const demoOperator = "demo";
 
 /** One table of `[admin.tokens]`. */
@@ -54,7 +53,7 @@ interface TokenSettings {
   readonly tokens: readonly OperatorToken[];
 }
 
-/** Lists the tokens that the admin listener accepts; none if it needs none. */
+/** The tokens that the admin listener accepts; none if it needs none. */
 export function listTokens({ adminToken, tokens }: TokenSettings): readonly OperatorToken[] {
   if (adminToken === "") return tokens;
   return [{ name: adminOperator, role: "operate", sha256: sha256(adminToken) }, ...tokens];

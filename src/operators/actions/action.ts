@@ -7,41 +7,36 @@ import type { PlannedJob } from "../../jobs/job.ts";
 import type { AuditResult } from "../audit.ts";
 import type { Confirmation } from "./confirmation.ts";
 
-/** Dependencies of the actions. */
 export interface ActionContext {
-  /** For reads. */
   readonly database: Database;
   readonly writer: Database;
-  /** The configured jobs. */
   readonly jobs: readonly PlannedJob[];
-  /** Starts a run of a job. @returns its id */
+  /** @returns the run's id */
   readonly startRun: (job: PlannedJob, isForced: boolean) => Promise<number>;
   readonly dryRun: (job: PlannedJob) => Promise<DryRun>;
 }
 
-/** The result of an action. */
 export interface ActionResult {
-  /** In words; a sentence if it was refused. */
+  /** A sentence if the action was refused; otherwise a phrase. */
   readonly result: string;
   /** Set if a check prevented the action. */
   readonly outcome?: "refused";
   readonly report?: ImportReport;
-  /** Page that shows it; by default the audit record. */
+  /** Path of the page to show; by default, the audit record. */
   readonly url?: string;
 }
 
-/** An action as it is performed and recorded, in the console and on the command line. */
+/** An action of the console or the command line, as it is recorded. */
 export interface AuditedAction<Result extends ActionResult = ActionResult> {
-  /** Subject of the action, such as a job or a run, for the audit. */
+  /** For the audit, such as a job or a run. */
   readonly subject: string;
   /** @throws ServiceError when a check prevents it */
   readonly perform: (operator: string) => Promise<Result>;
 }
 
-/** An action whose effect is known, so that an operator can check it first. */
+/** Its effect is known, so an operator can check it first. */
 export type PlannedAction = AuditedAction & Confirmation;
 
-/** How an action ended, and what it returned or threw. */
 export type EndedAction<Result extends ActionResult> = AuditResult &
   ({ readonly done: Result } | { readonly error: unknown });
 
@@ -65,7 +60,7 @@ export async function performAction<Result extends ActionResult>(
 }
 
 /**
- * Plans an action. It changes nothing.
+ * Plans an action, without changing anything.
  * @throws ServiceError `conflict` if it cannot be done now, `not_found`, or `bad_request`
  */
 export type Action = (context: ActionContext, parameters: URLSearchParams) => Promise<PlannedAction>;

@@ -23,14 +23,11 @@ interface StoredVersion {
   readonly isCurrent: boolean;
 }
 
-/** A kind of version in the words of its page. */
 interface Words<Version> {
   readonly name: string;
-  /** What a version holds. */
   readonly content: string;
-  /** What the rollback changes. */
   readonly subject: (brand: string) => string;
-  /** What the import that it cancels delivers. */
+  /** What an import delivers, which the rollback cancels. */
   readonly imported: string;
   readonly list: (database: Database, brand: string) => Promise<readonly Version[]>;
   readonly describe: (version: Version) => string;
@@ -72,15 +69,13 @@ function requireStored<Version extends StoredVersion>(
 }
 
 /**
- * Refuses a form that is sent twice, or late, so that it goes back no further, and removes nothing that
- * its page did not show.
- * @throws ServiceError `conflict` if another version than that of the page is current by now
+ * Refuses a form that is sent twice or late, so that it changes only what its page showed.
+ * @throws ServiceError `conflict` if another version than the page's is current by now
  */
 function requireFrom(parameters: URLSearchParams, kind: VersionKind, brand: string, current: StoredVersion): void {
   if (parameters.has("from")) requireCurrent(kind, brand, current.id, requireId(parameters, "from"));
 }
 
-/** Makes another stored version of a brand current; by default the previous one. */
 function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Words<Version>): Action {
   const { noun } = kind;
   return async ({ database, writer }, parameters) => {
@@ -113,7 +108,7 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
       fields: { brand, from: `${current.id}`, to: `${target.id}` },
       ...rollbackAction(writer, kind, brand, {
         expected: { from: current.id, to: target.id },
-        // Without its id, so that twice in a row goes two versions back.
+        // Without an id, so that two rollbacks in a row go back two versions.
         to: target.id === previous ? undefined : target.id,
         onlyFrom: current.id,
       }),
@@ -122,9 +117,8 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
 }
 
 interface Rollback {
-  /** What it changes as far as is known, for the audit; undefined if there is no such version. */
+  /** The change for the audit; undefined if there is no such version. */
   readonly expected: CurrentChange | undefined;
-  /** As {@link rollBack} takes them. */
   readonly to: number | undefined;
   readonly onlyFrom?: number;
 }
@@ -157,7 +151,6 @@ export function rollbackAction(
 export const planRollback = planVersion(generations, generationWords);
 export const planPresentationRollback = planVersion(presentations, presentationWords);
 
-/** Removes all that is stored of a brand's personalization. */
 export const planRemoval: Action = async (context, parameters) => {
   const { database, jobs } = context;
   const brand = requireParameter(parameters, "brand");

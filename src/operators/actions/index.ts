@@ -20,7 +20,7 @@ import { planCancellation, planRetries, planRetry } from "./runs.ts";
 
 export type { ActionContext } from "./action.ts";
 
-/** Everything that operators can do in the console, by its name in URLs and in the audit. */
+/** Names appear in URLs and in the audit. */
 const actions = {
   run: planRun,
   "dry-run": planDryRun,
@@ -39,14 +39,13 @@ export type ActionName = keyof typeof actions;
 
 const isAction = (name: string): name is ActionName => Object.hasOwn(actions, name);
 
-/** How long a page waits for the end of an action; the audit record has it later. */
+/** Time that a page waits for the end of an action; the audit record shows it later. */
 const patienceMs = 5000;
 
-/** Refusals recorded per minute and operator, so that nobody with a token can fill the store. */
+/** Refusals recorded per minute and operator, so that no operator can fill the store. */
 const maxRefusals = 5;
 const maxRefusalLength = 500;
 
-/** Performs what operators ask for, and records it. */
 export class Actions {
   readonly #context: ActionContext;
   readonly #log: Log;
@@ -63,14 +62,14 @@ export class Actions {
     await Promise.allSettled(this.#pending);
   }
 
-  /** Describes the effects of an action. @throws ServiceError */
+  /** @throws ServiceError */
   async confirm(name: string, parameters: URLSearchParams): Promise<Confirmation> {
     const { subject: _, perform: _perform, ...confirmation } = await this.#plan(name, parameters);
     return confirmation;
   }
 
   /**
-   * Performs an action. Its record is stored before anything is changed.
+   * Stores the audit record before anything is changed.
    * @returns the path of the page with the result
    * @throws ServiceError `conflict` if a check prevented it
    */
@@ -102,10 +101,7 @@ export class Actions {
     await endAudit(this.#context.writer, id, { outcome: "done", result: "" });
   }
 
-  /**
-   * Records that an operator asked for an action that a check prevented.
-   * @param asked what the request said, as far as it was read
-   */
+  /** @param asked the parameters of the request, as far as it was read */
   async refuse(
     action: string,
     by: Pick<AuditRequest, "operator" | "client">,
@@ -144,7 +140,7 @@ export class Actions {
       this.#log.error({ audit: id, err: ended.error }, "an operator action failed");
     }
     this.#log.info({ ...request, audit: id, outcome, result }, "operator action");
-    // Its record says that it began, if the store is lost now.
+    // If the store is lost now, the record still says that the action began.
     await endAudit(this.#context.writer, id, ended).catch((error) =>
       this.#log.error({ audit: id, err: error }, "cannot record the end of an operator action"),
     );
@@ -152,13 +148,13 @@ export class Actions {
   }
 }
 
-/** A value of another name may be a secret that somebody sent by mistake. */
+/** Other values may be secrets that were sent by mistake. */
 const shownParameters = ["job", "brand", "run", "outcome", "from", "to"];
 
 const describe = (parameters: URLSearchParams) =>
   [...parameters].flatMap(([name, value]) => (shownParameters.includes(name) ? [`${name}=${value}`] : [])).join(", ");
 
-/** Text of a request may be long, and have characters that not every engine accepts. */
+/** Requests may have long texts, and characters that not every engine accepts. */
 const toStorable = (text: string) => truncate(text, maxRefusalLength).replaceAll("\0", "").toWellFormed();
 
 /**

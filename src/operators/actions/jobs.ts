@@ -29,8 +29,8 @@ export async function requireIdle({ database }: ActionContext, job: PlannedJob):
 }
 
 /**
- * The newest run of a job, for a field of the form: one that is sent twice, or late, starts no other run.
- * @throws ServiceError `conflict` if the form names another one
+ * The job's newest run, for a field of the form, so that a form sent twice or late starts no run.
+ * @throws ServiceError `conflict` if the form names another run
  */
 export async function findLatest(
   { database }: ActionContext,
@@ -52,7 +52,6 @@ export const factsOf = ({ name, brand, source }: PlannedJob) =>
 
 const fieldsOf = ({ name, brand }: PlannedJob) => ({ job: name, brand });
 
-/** Runs a job now. */
 export const planRun: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   await requireIdle(context, job);
@@ -72,7 +71,6 @@ export const planRun: Action = async (context, parameters) => {
   };
 };
 
-/** Runs an import although its checks fail. */
 export const planForcedRun: Action = async (context, parameters) => {
   const job = importOf(context, parameters);
   await requireIdle(context, job);
@@ -97,7 +95,6 @@ export async function start(context: ActionContext, job: PlannedJob, isForced: b
   return { result: `started run ${id}`, url: `/runs/${id}` };
 }
 
-/** Tries an import without changing anything. */
 export const planDryRun: Action = async (context, parameters) => {
   const job = importOf(context, parameters);
   return {
@@ -121,7 +118,6 @@ function importOf(context: ActionContext, parameters: URLSearchParams): PlannedJ
   throw new ServiceError("conflict", `${job.name} is not an import, so it has no dry run and no checks to override.`);
 }
 
-/** Starts no scheduled runs of a job until it is resumed. */
 export const planPause: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   const [known, current] = await Promise.all([
@@ -155,7 +151,6 @@ export const pauseAction = (database: Database, job: PlannedJob) => ({
   },
 });
 
-/** Lets a job's schedule continue. */
 export const planResume: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   const known = await findPause(context.database, job.name, job.brand);

@@ -16,7 +16,6 @@ async function getRun({ database }: ActionContext, id: number): Promise<Run> {
   throw new ServiceError("conflict", `There is no run ${id}. It may have been removed.`);
 }
 
-/** Ends a run in progress, wherever it runs. */
 export const planCancellation: Action = async (context, parameters) => {
   const run = await getRun(context, requireId(parameters, "run"));
   if (run.finishedAt !== null) {
@@ -44,7 +43,7 @@ export const planCancellation: Action = async (context, parameters) => {
   };
 };
 
-/** @param run undefined if there is none with the id, which is refused */
+/** @param run undefined if there is none with the id; the action is then refused */
 export const cancelAction = (database: Database, id: number, run: Run | undefined): AuditedAction => ({
   subject: run === undefined ? `run ${id}` : `run ${id}, ${run.job} for ${run.brand}`,
   perform: async (operator) =>
@@ -53,7 +52,6 @@ export const cancelAction = (database: Database, id: number, run: Run | undefine
       : { result: `Run ${id} is not in progress.`, outcome: "refused" },
 });
 
-/** Runs the job of a run again that did not succeed. */
 export const planRetry: Action = async (context, parameters) => {
   const run = await getRun(context, requireId(parameters, "run"));
   if (run.finishedAt === null) throw new ServiceError("conflict", `Run ${run.id} is in progress.`);
@@ -77,7 +75,7 @@ export const planRetry: Action = async (context, parameters) => {
   };
 };
 
-/** Runs all jobs again whose last run matches a filter of runs, and did not succeed. */
+/** Retries the jobs whose last run matches the filter, and did not succeed. */
 export const planRetries: Action = async (context, parameters) => {
   const filter = filterOf(parameters);
   const found = await findRetriable(context, filter);
@@ -88,7 +86,7 @@ export const planRetries: Action = async (context, parameters) => {
       "There is nothing to retry: each job of these runs has succeeded since, is running, or is not configured here.",
     );
   }
-  // The page lists the jobs. Those of others that failed meanwhile are not what somebody confirmed.
+  // The operator confirmed the jobs on the page, not others that failed meanwhile.
   const runs = found.map(({ run }) => run).join("-");
   if ((parameters.get("runs") || runs) !== runs) {
     throw new ServiceError("conflict", "Other runs match by now than when this form was loaded.");
@@ -122,7 +120,7 @@ export const planRetries: Action = async (context, parameters) => {
 function filterOf(parameters: URLSearchParams): RunFilter {
   const outcome = parameters.get("outcome") || undefined;
   const standing = runStatuses.find((status) => status === outcome);
-  // Without it, more would match than somebody meant.
+  // An unknown outcome must not select all runs.
   if (standing !== outcome) throw new ServiceError("bad_request", `${outcome} is not an outcome of a run.`);
   return { job: parameters.get("job") || undefined, brand: parameters.get("brand") || undefined, standing };
 }
