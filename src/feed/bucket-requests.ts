@@ -5,16 +5,15 @@ import { createFetch } from "../base/outgoing.ts";
 import { changedAtOf, isTemporary, isWhole, Requests } from "./requests.ts";
 import type { BucketSettings, SourceFile } from "./source.ts";
 
-/** Reads the objects of one bucket. Each method throws ServiceError `unavailable`. */
+/** Each method throws ServiceError `unavailable`. */
 export interface BucketRequests {
   find(key: string): Promise<ObjectFacts | undefined>;
-  /** Passes the response with the content to `use`. */
   read<T>(key: string, use: (response: Response) => Promise<T>): Promise<T>;
 }
 
 export type ObjectFacts = Omit<SourceFile, "name">;
 
-/** Validity of a signed URL in seconds: long enough for clocks that differ. */
+/** In seconds, to tolerate clocks that differ. */
 const expiresIn = 3600;
 /** An error response has its reason at the start. */
 const maxReasonBytes = 10_000;
@@ -30,11 +29,7 @@ function createBucketClient(bucket: string, settings: BucketSettings): S3Client 
   });
 }
 
-/**
- * Uses signed URLs, because the runtime's own client follows redirects to any address, and cannot
- * be aborted.
- * @param base address of the bucket, for messages
- */
+/** Uses signed URLs, because the runtime's client follows all redirects, and cannot be aborted. */
 export function createBucketRequests(bucket: string, settings: BucketSettings, signal: AbortSignal): BucketRequests {
   const client = createBucketClient(bucket, settings);
   const requests = new Requests(createFetch(settings), signal);
@@ -57,9 +52,9 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
         const response = await send("HEAD", key, (response) => response);
         const { status, headers } = response;
         if (status === 404) return undefined;
-        // A response to HEAD has no body with a reason, so this requests the first byte.
+        // A response to HEAD has no body, so this requests the first byte to get the reason.
         if (status !== 200) return await send("GET", key, reject(key), { Range: "bytes=0-0" });
-        // A large object's time is when its upload began.
+        // The time of a large object is when its upload began.
         return { version: headers.get("etag") ?? "", changedAtMs: changedAtOf(response) };
       }),
     read: (key, use) =>
@@ -69,10 +64,7 @@ export function createBucketRequests(bucket: string, settings: BucketSettings, s
   };
 }
 
-/**
- * @throws ServiceError `unavailable` with the reason, or another Error if the problem may be
- *   temporary
- */
+/** @throws ServiceError `unavailable` with the reason; another Error if it may be temporary */
 async function rejectWithReason(name: string, response: Response): Promise<never> {
   const xml = `${await readStart(response, maxReasonBytes)}`;
   const [code, message] = ["Code", "Message"].map((tag) => xml.match(`<${tag}>([^<]*)</${tag}>`)?.[1]);

@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
 import { type Delimiter, delimiters } from "./format.ts";
 
-/** In UTF-16 units. Limits memory if a closing quote is missing or the file is not CSV. */
+/** In UTF-16 units. Limits memory if a closing quote is missing, or the file is not CSV. */
 export const maxRecordLength = 1024 * 1024;
 
 /** More consecutive blank lines mean a damaged file, and would take minutes. */
@@ -19,8 +19,7 @@ const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
 type LineEnd = "\n" | "\r";
 
 /**
- * Outside of quotes, the other line end would become part of a value: another program wrote this
- * line.
+ * Outside of quotes, the other line end would become part of a value: lines have different writers.
  */
 const strayOf = { "\n": "\r", "\r": "\n" } as const;
 const strayProblems = {
@@ -30,20 +29,18 @@ const strayProblems = {
 
 /**
  * Parses CSV (RFC 4180) in chunks. The most frequent delimiter of the first line is the file's.
- * Lines end in LF or CRLF, or in CR or CRLF if the first line ends in CR; another line end is a problem of
- * its record. Blank lines are skipped.
- * The library `csv-parse`, to whose results a test holds it, would take ten seconds for the lines of
- * a million SKUs.
+ * Lines end in LF or CRLF, or in CR or CRLF if the first line ends in CR. Any other line end is a
+ * problem of its record. Blank lines are skipped.
+ * A test compares it with `csv-parse`, which takes ten seconds for the lines of a million SKUs.
  */
 export class CsvReader {
   readonly #file: string;
   #delimiter: Delimiter | undefined;
   #lineEnd: LineEnd | undefined;
-  /** The beginning of an incomplete record. */
   #pending = "";
   #line = 1;
   #blankLines = 0;
-  /** Line ends before the first record, by kind; only one kind ends lines in this file. */
+  /** Line ends before the first record; only one kind ends this file's lines. */
   #leading = { newlines: 0, carriageReturns: 0 };
 
   constructor(file: string, delimiter?: Delimiter) {
@@ -55,7 +52,7 @@ export class CsvReader {
     return this.#delimiter ?? ",";
   }
 
-  /** @throws ServiceError `invalid_input` if a record exceeds the maximum length. */
+  /** @throws ServiceError `invalid_input` if a record exceeds the maximum length */
   push(chunk: string): CsvRecord[] {
     const records: CsvRecord[] = [];
     this.#read(this.#pending === "" ? chunk : this.#pending + chunk, false, records);
@@ -82,7 +79,7 @@ export class CsvReader {
     let nextQuote = text.indexOf('"');
     let nextStray = text.indexOf(stray);
     while (start < text.length) {
-      // The LF of a line end that began with this file's CR.
+      // The LF of a CRLF whose CR ended the previous line.
       while (lineEnd === "\r" && text.charCodeAt(start) === newline) start++;
       let end = text.indexOf(lineEnd, start);
       if (end < 0) {
@@ -138,10 +135,7 @@ export class CsvReader {
     );
   }
 
-  /**
-   * Detects the delimiter and the line end.
-   * @returns false until the whole first line has arrived
-   */
+  /** @returns false until the whole first line has arrived */
   #detectFormat(text: string, isLast: boolean): boolean {
     if (this.#lineEnd !== undefined) return true;
     const { unquoted, end, next } = firstLine(text);
@@ -190,10 +184,7 @@ export class CsvReader {
   }
 }
 
-/**
- * The fast path for a well-formed record on one line.
- * @returns undefined for any other record
- */
+/** The fast path for a well-formed record on one line; undefined for any other record. */
 function splitQuoted(text: string, start: number, stop: number, delimiter: Delimiter): string[] | undefined {
   const fields: string[] = [];
   for (let position = start; ; position++) {
@@ -270,8 +261,8 @@ function closingQuote(text: string, start: number): number {
 }
 
 /**
- * The unquoted text of the first line, its line end, and where the next line begins. The line end
- * is empty if it has not arrived.
+ * The first line's unquoted text and end, which is empty until it arrives, and the next line's
+ * start.
  */
 function firstLine(text: string): { unquoted: string; end: string; next: number } {
   let unquoted = "";

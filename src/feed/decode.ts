@@ -8,7 +8,6 @@ const byteOrderMarks: readonly [TextEncoding, readonly number[]][] = [
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** The first bytes of common binary files, with a hint. */
 const fileSignatures: readonly [readonly number[], string][] = [
   ...Object.values(compressionSignatures).map((signature): [readonly number[], string] => [
     signature,
@@ -26,7 +25,7 @@ const maxControlShare = 0.05;
 const sampleBytes = 4096;
 /** Windows-1252 characters of the bytes that continue a UTF-8 character. */
 const continuing = "[\\u0080-\\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]";
-/** The same, without those that often follow a capital letter, as in “Ä” or Ä™. */
+/** Without those that often follow a capital letter, as in “Ä” or Ä™. */
 const rarelyFollowing = "[\\u0081\\u008d\\u008f\\u0090‚ƒ„†‡ˆ‰Š‹ŒŽ•˜š›œžŸ¡-¨ª¬¯-º¼-¿]";
 /**
  * UTF-8 that was decoded as Windows-1252: Western letters ("Ã©"), curly quotes ("â€™"), emoji,
@@ -39,9 +38,8 @@ const utf8InWindows1252 = new RegExp(
 const markInWindows1252 = /ï»¿/;
 /** Part of each match of {@link utf8InWindows1252}, but faster to find. */
 const beyondAsciiTwice = /[Â-ð][\u0080-\uffff]/;
-/** Length of the longest match, less one. */
+/** The length of the longest match, minus one. */
 const overlap = 5;
-/** A match that the end of the file cuts off. */
 const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
 const noBytes = new Uint8Array();
@@ -52,10 +50,10 @@ const anyMark = new RegExp(`[${marks}]`);
 const marksAtLineStarts = new RegExp(`(?<=[\\n\\r])[${marks}]+`, "g");
 
 /**
- * Decodes a file's bytes in chunks; chunk boundaries do not affect the result. In concatenated
- * files, marks of a file's start or end are removed at the start of a line and at the end. Unless
- * the encoding is given, it is detected: from the byte order mark, from the zero bytes of UTF-16,
- * or from the first non-ASCII bytes: UTF-8 if most of them are valid UTF-8, otherwise Windows-1252.
+ * Decodes bytes in chunks; chunk boundaries do not affect the result. Concatenated files have marks
+ * of a file's start or end inside: they are removed at the start of a line and at the end. By
+ * default, the encoding is detected from the byte order mark, the zero bytes of UTF-16, or the
+ * first non-ASCII bytes: UTF-8 if most of them are valid UTF-8, otherwise Windows-1252.
  */
 export class TextDecoding {
   readonly #file: string;
@@ -63,13 +61,11 @@ export class TextDecoding {
   #encoding: TextEncoding | undefined;
   #decoder: TextDecoder | undefined;
   #lines = 1;
-  /** Bytes that cannot be decoded before more arrive. */
   #pending: Uint8Array = noBytes;
   /** The end of the decoded text, to detect mixed encodings across chunks. */
   #lastText = "";
-  /** Whether the next text starts a line. */
   #isAtLineStart = true;
-  /** Marks after that text, which may end the file. */
+  /** Marks after the last text, which may end the file. */
   #marks = "";
   /** The first invalid UTF-8 byte, if Windows-1252 was guessed. */
   #invalid: { readonly byte: number; readonly line: number } | undefined;
@@ -85,12 +81,12 @@ export class TextDecoding {
     return this.#encoding ?? "utf-8";
   }
 
-  /** @throws ServiceError `invalid_input` if a byte is not valid in the encoding. */
+  /** @throws ServiceError `invalid_input` if a byte is not valid in the encoding */
   push(bytes: Uint8Array): string {
     return this.#read(bytes, false);
   }
 
-  /** @throws ServiceError `invalid_input` like `push`, or if the file ends inside a character. */
+  /** @throws ServiceError `invalid_input` like `push`, or if the file ends inside a character */
   end(): string {
     const text = this.#read(noBytes, true);
     if (this.#pending.length > 0 || (this.#isGuessedWindows1252 && cutUtf8InWindows1252.test(this.#lastText))) {
@@ -100,12 +96,9 @@ export class TextDecoding {
   }
 
   /**
-   * Decodes a chunk and the pending bytes. Holds back the first bytes until there are enough to
-   * detect the encoding, and a character that the chunk splits.
-   * @param isLast whether the file ends with this chunk, so that nothing more is held back to
-   *   detect the encoding
-   * @throws ServiceError `invalid_input` for binary data, a byte that is invalid in the encoding,
-   *   or mixed encodings
+   * Holds back the first bytes until the encoding can be detected, and any character that the chunk
+   * splits.
+   * @throws ServiceError `invalid_input` for binary data, an invalid byte, or mixed encodings
    */
   #read(chunk: Uint8Array, isLast: boolean): string {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
@@ -208,7 +201,6 @@ export class TextDecoding {
     );
   }
 
-  /** Turns a decoder's error into one that names the line and the byte. */
   #explain(cause: unknown, bytes: Uint8Array): unknown {
     if (!(cause instanceof TypeError)) return cause;
     const valid = bytes.subarray(0, countValidBytes(bytes, this.encoding));
@@ -259,13 +251,12 @@ function countIncompleteBytes(bytes: Uint8Array, encoding: TextEncoding): number
   return 0;
 }
 
-/** Length in bytes of the character that starts with a byte; 0 if none does. */
+/** The character's length in bytes; 0 if none starts with this byte. */
 function utf8Length(firstByte: number): number {
   if (firstByte < 0xc2 || firstByte > 0xf4) return 0;
   return firstByte < 0xe0 ? 2 : firstByte < 0xf0 ? 3 : 4;
 }
 
-/** Whether most non-ASCII characters are valid UTF-8. */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   if (isUtf8(bytes)) return bytes.length > 0;
   let balance = 0;
@@ -275,7 +266,7 @@ function isMostlyUtf8(bytes: Uint8Array): boolean {
   return balance > 0;
 }
 
-/** Counts the bytes at the start that are complete, valid characters, by binary search. */
+/** The length of the complete, valid characters at the start, by binary search. */
 function countValidBytes(bytes: Uint8Array, encoding: TextEncoding): number {
   let valid = 0;
   let invalid = bytes.length;
@@ -295,8 +286,8 @@ const separators = new Set(Buffer.from('\t\n\r ",;'));
 const minSeparators = 3;
 
 /**
- * Detects UTF-16 without a byte order mark. In any script, separators have a zero byte next to
- * them. In mostly ASCII text, every other byte is zero.
+ * Detects UTF-16 without a byte order mark: in any script, separators have a zero byte next to
+ * them, and in mostly ASCII text, every other byte is zero.
  */
 function detectUtf16(head: Uint8Array): TextEncoding | undefined {
   const zeros: [number, number] = [0, 0];
@@ -311,8 +302,7 @@ function detectUtf16(head: Uint8Array): TextEncoding | undefined {
     if (other === 0) {
       paired[second]++;
       balances[second]++;
-      // A smaller byte belongs to a letter of another script: text in single-byte units does not
-      // contain it.
+      // A smaller byte belongs to a letter of another script; single-byte text does not contain it.
     } else if (other >= 0x20) balances[second]--;
   });
   const isLikely = (second: 0 | 1) => paired[second] >= minSeparators && balances[second] >= 0;

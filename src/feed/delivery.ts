@@ -11,25 +11,23 @@ import { webSource } from "./web.ts";
 export interface FeedRequest<Key extends string> {
   /** A folder, `https://HOST/PATH/`, or `s3://BUCKET/PREFIX/`. */
   readonly source: string;
-  /** The accepted file names of each file. */
   readonly fileNames: Readonly<Record<Key, readonly string[]>>;
-  /** A file that is written last; undefined to watch the files instead. */
+  /** The file that the sender writes last; undefined to watch the files instead. */
   readonly marker: string | undefined;
-  /** Without a marker, how long the files must have been left alone. */
+  /** Without a marker, seconds without a change before the files count as complete. */
   readonly settleSeconds: number;
 }
 
-/** A complete file of a feed on this machine. */
+/** A complete file on this machine. */
 export interface DeliveredFile extends KnownVersion {
   readonly path: string;
-  /** Size on disk: compressed, if the file is. */
+  /** Size as stored, perhaps compressed. */
   readonly bytes: number;
   readonly sha256: string;
 }
 
 export type DeliveredFiles<Key extends string> = Readonly<Record<Key, DeliveredFile>>;
 
-/** The files of an earlier delivery. */
 export type KnownFiles<Key extends string> = Readonly<Record<Key, Pick<DeliveredFile, "name" | "version" | "sha256">>>;
 
 type Result<Key extends string> =
@@ -41,10 +39,10 @@ type Result<Key extends string> =
 export type FeedDelivery<Key extends string> = AsyncDisposable & Result<Key>;
 
 /**
- * Collects a feed if it is complete and differs from an earlier one.
+ * Collects a feed if it is complete, and differs from an earlier one.
  * @param known the earlier one; undefined to collect the feed in any case
  * @throws ServiceError `invalid_input` if a file is missing or too large, `conflict` if one changed
- *   while it was read, `unavailable` if the source does not respond.
+ *   while it was read, `unavailable` if the source does not respond
  */
 export async function collectFeed<Key extends string>(
   request: FeedRequest<Key>,
@@ -104,7 +102,7 @@ async function collect<Key extends string>(
   const result = await collectOnce(source, request, known, openFolder, signal);
   if (result.status !== "changed") return result;
   if (source.byContent !== undefined) {
-    // Or the servers behind a load balancer have different versions of the same content.
+    // The servers behind a load balancer may have different versions of the same content.
     const again = await collectOnce(source.byContent, request, known, openFolder, signal);
     const notes = source.byContent.notes();
     if (again.status === "complete" && notes.length > 0) return { ...again, notes };
@@ -125,7 +123,7 @@ async function collectOnce<Key extends string>(
   const keys = keysOf(request);
   const first = await findFeed(source, request, known);
   const isKnown = keys.every((key) => isSame(first.files[key], known?.[key]));
-  // Uses this machine's clock, because the source's may differ. Imported files had settled.
+  // Uses this machine's clock, because the source's may differ. Known files had settled before.
   const waitMs = isKnown || request.marker !== undefined ? 0 : request.settleSeconds * 1000;
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
   const { files, marker } = waitMs > 0 ? await findFeed(source, request, first.files) : first;
@@ -143,7 +141,7 @@ async function collectOnce<Key extends string>(
     if (path === undefined) return { status: "changed", name, hadSettled: true };
     delivered[key] = { path, name, version, ...(await checksum(path)) };
   }
-  // The files belong together only if none was replaced before the last byte was read.
+  // The files only belong together if none was replaced before the last byte was read.
   const after = await findFeed(source, request, files);
   const replaced = keys.find((key) => !isSame(after.files[key], files[key]));
   if (replaced !== undefined) return { status: "changed", name: files[replaced].name, hadSettled: true };
@@ -172,7 +170,7 @@ async function findFeed<Key extends string>(
   return { files, marker };
 }
 
-/** @throws ServiceError `invalid_input` unless exactly one file has an accepted name. */
+/** @throws ServiceError `invalid_input` unless exactly one file has an accepted name */
 async function getFile(source: FeedSource, names: readonly string[], known?: KnownVersion): Promise<SourceFile> {
   const files: SourceFile[] = [];
   if (source.stopsAtFirstMatch) {

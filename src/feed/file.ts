@@ -25,7 +25,6 @@ function compressionOf(name: string): FileCompression | undefined {
   return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
 }
 
-/** By its name, otherwise by its first bytes. */
 async function findCompression(path: string, name: string): Promise<FileCompression | undefined> {
   const compressions = Object.keys(compressionSignatures) as FileCompression[];
   const start = await Bun.file(path).slice(0, 4).bytes();
@@ -35,14 +34,12 @@ async function findCompression(path: string, name: string): Promise<FileCompress
   );
 }
 
-/**
- * Changes with every write: a sender can set a file's modification time, but not its change time.
- */
+/** A sender can set a file's modification time, but not its change time. */
 export const versionOfFile = ({ size, mtimeMs, ctimeMs, ino }: Stats) => `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
 
 /**
  * @returns the file's version
- * @throws ServiceError `invalid_input` if there is no such file.
+ * @throws ServiceError `invalid_input` if there is no such file
  */
 export async function checkFile(path: string): Promise<string> {
   const stats = await stat(path).catch((cause: NodeJS.ErrnoException) => {
@@ -65,10 +62,7 @@ export interface ReadBytesOptions {
   readonly maxMegabytes?: number;
 }
 
-/**
- * Decompresses by file name or first bytes.
- * @throws ServiceError `invalid_input` if it is too large, or cannot be decompressed.
- */
+/** @throws ServiceError `invalid_input` if it is too large, or cannot be decompressed */
 export async function* readBytes(
   path: string,
   { name = path, onRead = () => {}, maxMegabytes = 0 }: ReadBytesOptions = {},
@@ -114,10 +108,9 @@ async function* decompress(
 
 type Decompression = ReadableWritablePair<Uint8Array, Uint8Array>;
 
-/** Zero bytes after the end are padding, as for gzip(1); other bytes are an error. */
+/** As in gzip(1), zero bytes after the end are padding; other bytes are an error. */
 async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let length = 0;
-  /** Offset after the last byte that is not zero. */
   let end = 0;
   const watched = async function* () {
     for await (const bytes of stored) {
@@ -136,8 +129,8 @@ async function* gunzip(stored: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
 }
 
 /**
- * Returns text without its byte order mark.
- * @throws ServiceError `invalid_input` if it is too large, or not text in this encoding.
+ * Omits the byte order mark.
+ * @throws ServiceError `invalid_input` if it is too large, or not text in this encoding
  */
 export async function* readText(path: string, encoding: TextEncoding, maxMegabytes: number): AsyncGenerator<string> {
   const decoding = new TextDecoding(path, encoding);
@@ -145,10 +138,7 @@ export async function* readText(path: string, encoding: TextEncoding, maxMegabyt
   yield decoding.end();
 }
 
-/**
- * The number of stored bytes and their checksum.
- * @param onBytes receives the number of bytes so far
- */
+/** @param onBytes receives the number of bytes so far */
 export async function checksum(
   content: string | AsyncIterable<Uint8Array>,
   onBytes: (bytes: number) => void = () => {},

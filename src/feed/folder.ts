@@ -8,7 +8,7 @@ import type { FeedSource, SourceSettings } from "./source.ts";
 export function folderSource(folder: string, { maxFileMegabytes }: SourceSettings): FeedSource {
   return {
     name: folder,
-    // A file can change without a change of its size and time.
+    // A file can change while its size and times stay the same.
     hasReliableVersions: false,
     stopsAtFirstMatch: false,
     findFile: async (fileName) => {
@@ -19,8 +19,7 @@ export function folderSource(folder: string, { maxFileMegabytes }: SourceSetting
       });
       if (stats === undefined) return undefined;
       if (!stats.isFile()) throw new ServiceError("invalid_input", `${name}: not a file`);
-      // A copy can keep the sender's time, which says nothing about the delivery, and a link may be
-      // newer than its file.
+      // A copy may keep the sender's modification time, and a link may be newer than its file.
       const changedAtMs = Math.max(stats.ctimeMs, (await lstat(name)).ctimeMs);
       return { name, version: versionOfFile(stats), changedAtMs };
     },

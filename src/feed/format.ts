@@ -8,9 +8,7 @@ export type Delimiter = (typeof delimiters)[number];
 export const compressionExtensions = { gzip: ".gz", zstd: ".zst" } as const;
 export type FileCompression = keyof typeof compressionExtensions;
 
-/**
- * First bytes of compressed files, whose names may lack the extension, as with `Content-Encoding`.
- */
+/** Names may lack the extension, as with `Content-Encoding`. */
 export const compressionSignatures: Readonly<Record<FileCompression, readonly number[]>> = {
   gzip: [0x1f, 0x8b],
   zstd: [0x28, 0xb5, 0x2f, 0xfd],

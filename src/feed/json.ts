@@ -1,18 +1,18 @@
 import { ServiceError } from "../base/errors.ts";
 import { maxRecordLength } from "./csv.ts";
 
-/** Keeps the memory for one document bounded, and restricts what a file may contain. */
+/** Bounds the memory for one document, and restricts what a file may contain. */
 export interface JsonLimits {
-  /** What messages call a document. */
+  /** The noun for a document in messages. */
   readonly noun: string;
   /** In UTF-16 units. */
   readonly maxLength: number;
   readonly maxDepth: number;
-  /** Fields of all objects in a document. */
+  /** Of all objects in a document. */
   readonly maxKeys: number;
   /** Whether another list may follow a top-level list. */
   readonly allowsSeveralLists: boolean;
-  /** Whether most documents are flat objects, one in each line, which are parsed at once. */
+  /** Whether most documents are flat objects on one line each, which are parsed at once. */
   readonly expectsRows: boolean;
 }
 
@@ -26,7 +26,6 @@ const documentLimits: JsonLimits = {
   expectsRows: false,
 };
 
-/** For the rows of a feed, which are flat objects with few fields. */
 export const rowLimits: JsonLimits = {
   noun: "row",
   maxLength: maxRecordLength,
@@ -36,13 +35,12 @@ export const rowLimits: JsonLimits = {
   expectsRows: true,
 };
 
-/** More consecutive line breaks, spaces, and commas mean a damaged file, and would take minutes. */
+/** More in a row mean a damaged file, and would take minutes. */
 const maxSeparators = 1_000_000;
 
 /** The text of one JSON value within a longer text. */
 export interface JsonDocument {
   readonly text: string;
-  /** The line where it starts, counted from 1. */
   readonly line: number;
   /** Top-level fields, including duplicates. */
   readonly fields: number;
@@ -57,10 +55,9 @@ const [openBrace = 0, closeBrace = 0, openBracket = 0, closeBracket = 0] = ["{",
 const isSpace = (character: number) => character <= 0x20;
 
 /**
- * Splits JSON text into documents, in chunks, and keeps at most one in memory. The documents are
- * the values of NDJSON or of concatenated JSON, the elements of a top-level array, or, with `depth`
- * 1, the names and values of one object, in turn. It only finds their ends, without validating
- * them.
+ * Splits JSON text, in chunks, into documents, and keeps at most one in memory. Documents are the
+ * values of NDJSON or concatenated JSON, the elements of a top-level array, or, with `depth` 1, the
+ * names and values of one object in turn. Only finds their ends, without validating them.
  */
 export class JsonSplitter {
   readonly #file: string;
@@ -71,21 +68,18 @@ export class JsonSplitter {
   #inString = false;
   #escaped = false;
   #line = 1;
-  /** The current document: its text so far, and its first line. */
   #text = "";
   #startLine = 0;
   #inDocument = false;
   #isEmpty = true;
-  /** Keys of the current document, at all levels and at the top level. */
+  /** Of the current document, at all levels and at the top level. */
   #keys = 0;
   #fields = 0;
-  /** Separators since the last other character. */
   #separators = 0;
   #isListClosed = false;
-  /** Closing brackets of the containers around the documents. */
   #closers: number[] = [];
 
-  /** Whether the text has only white space; an empty array does not count as empty. */
+  /** An empty array does not count as empty. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
@@ -97,10 +91,9 @@ export class JsonSplitter {
     this.#limits = limits;
   }
 
-  /** @throws ServiceError `invalid_input` if a limit is exceeded, or text follows a list. */
+  /** @throws ServiceError `invalid_input` if a limit is exceeded, or text follows a list */
   *push(chunk: string): Generator<JsonDocument> {
     let start = 0;
-    /** The end of a line that is not a row. */
     let otherEnd = this.#limits.expectsRows ? -1 : chunk.length;
     for (let index = 0; index < chunk.length; index++) {
       const character = chunk.charCodeAt(index);
@@ -171,7 +164,7 @@ export class JsonSplitter {
     this.#checkLength(this.#text.length);
   }
 
-  /** @returns undefined unless the text is a flat object, without more fields than its keys, and within the limits */
+  /** @returns undefined unless it is a flat object within the limits that repeats no field */
   #parseRow(line: string): JsonDocument | undefined {
     let value: object;
     try {
@@ -197,7 +190,6 @@ export class JsonSplitter {
     if (++this.#keys > maxKeys) throw this.#refuseDocument(`with more than ${maxKeys} fields`);
   }
 
-  /** Checks the first character after a top-level list. */
   #checkAfterList(character: number): void {
     if (character !== openBracket || !this.#limits.allowsSeveralLists) {
       throw this.#refuse(this.#line, "text after the end of the JSON list");
@@ -214,8 +206,7 @@ export class JsonSplitter {
   }
 
   /**
-   * @returns the last document if only the end of the text completes it, or the reason why it is
-   * unfinished
+   * @returns the last document if only the end of the text completes it, or why it is unfinished
    */
   end(): { document?: JsonDocument; unfinished?: { line: number; reason: string } } {
     if (this.#inDocument && this.#depth === this.#documentDepth && !this.#inString) return { document: this.#end("") };
@@ -241,7 +232,7 @@ export class JsonSplitter {
   }
 }
 
-/** As many as an object has fields, or more if its values have some. */
+/** An object has one for each field, and more if its values contain some. */
 function countColons(text: string): number {
   let count = 0;
   for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;

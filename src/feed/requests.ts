@@ -3,17 +3,16 @@ import type { Fetch } from "../base/outgoing.ts";
 import { backoff, pause } from "../base/time.ts";
 
 const maxAttempts = 4;
-/** Pause before the second attempt; it doubles with each further one. */
+/** Doubles after each attempt. */
 const firstPauseMs = 500;
-/** A response is aborted if no data arrives for this long. */
+/** Maximum time without data. */
 const defaultStallMs = 30_000;
 
 export const isTemporary = (status: number) => status >= 500 || status === 429;
 
-/** Whether a response has a whole file, which may be empty, rather than a part, or no file yet. */
+/** Whether a response has a whole file, which may be empty. */
 export const isWhole = (status: number) => status === 200 || status === 204;
 
-/** When the signal aborts, requests fail with its reason. */
 export class Requests {
   readonly #fetch: Fetch;
   readonly #signal: AbortSignal;
@@ -48,7 +47,7 @@ export class Requests {
 
   /**
    * Repeats an attempt after any error but a ServiceError.
-   * @param name what it reads, for messages
+   * @param name the source, for messages
    * @throws ServiceError `unavailable` with the last reason
    */
   async retry<T>(name: string, attempt: () => Promise<T>): Promise<T> {
@@ -74,7 +73,6 @@ function reasonOf(cause: unknown): string {
 /** Empty if the response has no body, as with status 204. */
 export const bodyOf = ({ body }: Response): ReadableStream<Uint8Array> => body ?? new Blob().stream();
 
-/** Each chunk of the body restarts the timer. */
 function withTimer(response: Response, timer: NodeJS.Timeout): Response {
   const body = response.body?.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -87,7 +85,7 @@ function withTimer(response: Response, timer: NodeJS.Timeout): Response {
   return new Response(body ?? null, response);
 }
 
-/** When a response's file changed, by the source's clock, in milliseconds. */
+/** In milliseconds, by the source's clock. */
 export function changedAtOf({ headers }: Response): number | undefined {
   const at = Date.parse(headers.get("Last-Modified") ?? "");
   return Number.isNaN(at) ? undefined : at;

@@ -1,11 +1,10 @@
 import type { TemporaryFolder } from "../base/temporary-folder.ts";
 
-/** A file as its source describes it, before it is read. */
 export interface SourceFile {
   readonly name: string;
   /** Changes with the content; empty if the source has no versions. */
   readonly version: string;
-  /** Time of the last change in milliseconds, by the source's clock; undefined if unknown. */
+  /** In milliseconds, by the source's clock; undefined if unknown. */
   readonly changedAtMs: number | undefined;
 }
 
@@ -15,27 +14,22 @@ export interface FeedSource {
   readonly name: string;
   /** Whether equal versions guarantee equal content. */
   readonly hasReliableVersions: boolean;
-  /**
-   * Whether to stop at the first accepted file name that exists, because each look-up is a request.
-   */
+  /** Whether to stop at the first existing file name, because each look-up is a request. */
   readonly stopsAtFirstMatch: boolean;
   /**
    * @param known lets the source skip unchanged content
    * @returns undefined if the file does not exist
-   * @throws ServiceError `invalid_input` if it is not a file, `unavailable` if the source does not
-   *   respond.
+   * @throws ServiceError `invalid_input` if it is not a file, `unavailable` if there is no response
    */
   findFile(name: string, known?: KnownVersion): Promise<SourceFile | undefined>;
   /**
    * Makes this version available on this machine.
    * @returns its path; undefined if the version is gone
-   * @throws ServiceError `invalid_input` if it is too large, `unavailable` if the source does not
-   *   respond.
+   * @throws ServiceError `invalid_input` if it is too large, `unavailable` if there is no response
    */
   fetch(file: SourceFile, openFolder: () => Promise<TemporaryFolder>): Promise<string | undefined>;
-  /** The same files, versioned by content, if the source may have several versions of one file. */
+  /** The files versioned by content, if servers may have several versions of one file. */
   readonly byContent?: FeedSource & {
-    /** Names the files that had several versions. */
     notes(): string[];
   };
 }

@@ -8,9 +8,8 @@ import { bodyOf, changedAtOf, isTemporary, isWhole, Requests } from "./requests.
 import type { FeedSource, SourceFile, SourceSettings } from "./source.ts";
 
 /**
- * Files below an `https://` address. Look-ups request headers only, so unchanged files are not
- * downloaded. A 304 would not work, because it lacks the file's length, and some servers send it
- * for an older file.
+ * Look-ups request headers only, so unchanged files are not downloaded. A 304 would lack the file's
+ * length, and some servers send it for an older file.
  */
 export function webSource(
   address: string,
@@ -20,7 +19,7 @@ export function webSource(
   const base = address.endsWith("/") ? address : `${address}/`;
   const requests = new Requests(createFetch({ allowedLinkLocal }), signal);
   const headers = {
-    // Requests the file as stored: compressed files are decompressed when they are read.
+    // Files are decompressed when they are read.
     "Accept-Encoding": "identity",
     "User-Agent": "product-data-service",
     ...(feedAuthorization !== "" && { Authorization: feedAuthorization }),
@@ -28,7 +27,7 @@ export function webSource(
   const send = <T>(method: "GET" | "HEAD", url: string, use: (response: Response) => T | Promise<T>) =>
     requests.retry(url, () => requests.send(url, { method, headers }, use));
 
-  /** Validators that arrived with each content, by file and version. */
+  /** Validators by file and version, to detect several for the same content. */
   const validators = new Map<string, Set<string>>();
   const remember = (name: string, version: string, response: Response) => {
     const known = validators.get(`${name} ${version}`) ?? new Set();
@@ -102,16 +101,14 @@ export function webSource(
 
 const isMissing = ({ status }: Response) => status === 404 || status === 410;
 
-/** @throws Error if the response is not a whole file; a ServiceError if retrying won't help */
+/** @throws Error if it is no whole file; a ServiceError if retrying will not help */
 function requireWhole(name: string, { status, statusText }: Response): void {
   if (isWhole(status)) return;
   if (isTemporary(status)) throw new Error(`${status} ${statusText}`);
   throw new ServiceError("unavailable", `${name}: ${status} ${statusText}`);
 }
 
-/**
- * @throws ServiceError if less arrived than the look-up promised: something truncates the responses
- */
+/** @throws ServiceError if less arrived than HEAD promised: something truncates responses */
 function requireAll(name: string, bytes: number, { headers }: Response): void {
   const promised = Number(headers.get("Content-Length"));
   if (promised <= bytes) return;
@@ -132,16 +129,13 @@ async function download(
   return path;
 }
 
-/** Headers that a server sends to identify content. */
 const tagsOf = ({ headers }: Response) => `${headers.get("ETag") ?? ""} ${headers.get("Last-Modified") ?? ""}`.trim();
 
-/** Headers that change with the content. */
 const validatorsOf = (response: Response) =>
   `${tagsOf(response)} ${response.headers.get("Content-Length") ?? ""}`.trim();
 
 const isEnough = ({ status, headers }: Response) =>
   status === 200 && (headers.has("ETag") || headers.has("Last-Modified"));
 
-/** Versions a file by its content. */
 const toVersion = (sha256: string) => `sha256 ${sha256}`;
 const isHash = (version: string) => version.startsWith(toVersion(""));
