@@ -6,8 +6,8 @@ import { describeOperator } from "./common.ts";
 import { printMessage } from "./output.ts";
 
 /**
- * Performs an action as the console does: its audit record is stored before anything is changed.
- * @throws what the action throws
+ * Like the console, stores the audit record before anything is changed.
+ * @throws the action's error
  */
 export async function act<Result extends ActionResult>(
   database: Database,
@@ -18,7 +18,7 @@ export async function act<Result extends ActionResult>(
   const { subject } = action;
   const id = await beginAudit(database, { operator, client: "command line", action: name, subject });
   const ended = await performAction(action, operator, "the output of the command");
-  // What is done stays done.
+  // The action is done, even without its result in the audit.
   await endAudit(database, id, ended).catch((error) =>
     printMessage(`audit record ${id} has no result: ${error.message}`),
   );

@@ -5,7 +5,6 @@ import { isUrl } from "../base/url.ts";
 import { lowerPriority, type Values, withStore } from "./common.ts";
 import { print, printJson } from "./output.ts";
 
-/** Writes a copy of the embedded store, as of one moment, to a new file. */
 export async function backup(name: string, values: Values): Promise<boolean> {
   if (isUrl(name)) throw new ServiceError("bad_request", `backup: expected a file, not the URL ${name}`);
   if (name === "" || name.endsWith("/")) throw new ServiceError("bad_request", "backup: expected the name of a file");
@@ -17,7 +16,7 @@ export async function backup(name: string, values: Values): Promise<boolean> {
   }
   // The driver ignores a space at the start.
   const path = resolve(name);
-  // It has its name only once it is complete.
+  // Only a complete copy gets its final name.
   const partial = `${path}.partial`;
   await withStore(async ({ engine: { file } }, { databaseUrl }) => {
     if (file === undefined) {
@@ -29,7 +28,8 @@ export async function backup(name: string, values: Values): Promise<boolean> {
     lowerPriority();
     createFile(partial, path);
     try {
-      // A link to a disk that is not mounted exists, too. The others would be taken for parts of the backup.
+      // A link whose target is missing exists, too. The others would be taken for parts of the
+      // backup.
       for (const name of ["", "-journal", "-wal", "-shm"].map((end) => path + end))
         if (lstatSync(name, { throwIfNoEntry: false }) !== undefined) throw exists(name);
       file.backUp(databaseUrl, partial);
@@ -49,7 +49,7 @@ export async function backup(name: string, values: Values): Promise<boolean> {
 
 const exists = (path: string) => new ServiceError("bad_request", `backup: ${path} exists; choose another name`);
 
-/** Renames a file, unlike `rename` without replacing one that has appeared meanwhile. */
+/** Unlike `rename`, does not replace a file that has appeared meanwhile. */
 export function giveName(partial: string, path: string): void {
   try {
     linkSync(partial, path);
@@ -59,20 +59,20 @@ export function giveName(partial: string, path: string): void {
   rmSync(partial);
 }
 
-/** Lets a new name survive a power cut, as far as that is allowed. */
+/** Lets the new name survive a power cut, if possible. */
 function syncFolder(path: string): void {
   try {
     const folder = openSync(path, "r");
     fsyncSync(folder);
     closeSync(folder);
   } catch {
-    // Its user may not list it, or its file system refuses; the file itself is complete.
+    // This user may not read the folder, or its file system refuses; the file itself is complete.
   }
 }
 
 /**
- * Creates an empty file for its owner only: it will have everything that the store has.
- * @throws ServiceError `conflict` if there is one, which is another backup's
+ * Creates an empty file that only its owner can read.
+ * @throws ServiceError `conflict` if it exists, because of another backup
  */
 function createFile(partial: string, path: string): void {
   try {

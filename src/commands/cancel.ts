@@ -10,10 +10,9 @@ import { onSignal, parseRunId, type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
 const pollMs = 250;
-/** A run gets SIGKILL ten seconds after SIGTERM; its supervisor may notice a cancellation late. */
+/** A run gets SIGKILL ten seconds after SIGTERM; its supervisor may notice late. */
 const patienceMs = 30_000;
 
-/** Cancels a run in any process of the store, and waits until it has ended. */
 export async function cancel(text: string, values: Values): Promise<boolean> {
   const id = parseRunId("cancel", text);
   return await withStore(async (database, { leaseSeconds }) => {
@@ -38,7 +37,7 @@ async function explainRefusal(database: Database, id: number): Promise<ServiceEr
     : new ServiceError("unavailable", `run ${id} has ended already: ${run.outcome} at ${run.finishedAt}`);
 }
 
-/** @throws ServiceError `unavailable` if the run goes on, or was taken back */
+/** @throws ServiceError `unavailable` if the run continues, or was taken back */
 async function waitForEnd(database: Database, id: number, forMs: number): Promise<Run> {
   const { signal } = onSignal();
   for (const begunAt = performance.now(); performance.now() - begunAt < forMs; ) {

@@ -26,7 +26,7 @@ interface Problem {
 }
 
 interface Check {
-  /** The checked part: "store", "time zones", or the job and brand whose source it is. */
+  /** "store", "time zones", or the job and brand of a source. */
   readonly checked: string;
   readonly at: string;
   /** Undefined if it is fine. */
@@ -34,8 +34,8 @@ interface Check {
 }
 
 /**
- * Checks what the settings name. Settings that are wrong end the command before, with all of them.
- * @returns whether all is fine, or the exit status of a store that another version made
+ * Checks the systems that the settings name. Invalid settings end the command earlier.
+ * @returns whether everything is fine, or the exit status for a store of another version
  */
 export async function check(values: Values): Promise<boolean | number> {
   const config = readConfig(process.env);
@@ -58,7 +58,7 @@ export async function check(values: Values): Promise<boolean | number> {
   return checks.every(({ problem }) => problem === undefined);
 }
 
-/** What works, but loses something. */
+/** Working settings that lose something. */
 async function listWarnings({ reusePort }: Config): Promise<string[]> {
   if (reusePort === "off" || process.platform !== "linux") return [];
   // Missing before Linux 5.14.
@@ -77,7 +77,7 @@ function checkTimeZones(): Check {
   return { checked: "time zones", at: `${version} (${folder})`, problem: undefined };
 }
 
-/** With a pooler, the server is checked directly too. */
+/** With a pooler, also checks the server directly. */
 function checkStores(config: Config): Promise<Check>[] {
   const { databaseUrl, databaseDirectUrl } = config;
   const pooled = pooledOptions(config);
@@ -114,13 +114,12 @@ async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal):
 }
 
 interface Stored {
-  /** The jobs that are paused, and since when. */
   readonly pauses: ReadonlyMap<PlannedJob, JobPause>;
-  /** In sentences: what it lacks, since a new store has only what jobs have brought, and runs that take too long. */
+  /** Sentences about missing data, and runs that take too long. */
   readonly warnings: readonly string[];
 }
 
-/** @returns nothing if the store is not there, or cannot be read, which its check reports */
+/** Ignores a store that is absent or unreadable: its check reports that. */
 async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, jobs: readonly PlannedJob[]) {
   const pauses = new Map<PlannedJob, JobPause>();
   const warnings: string[] = [];
@@ -156,7 +155,7 @@ function toTimesRow({ job, brand, schedule, time_zone, times, ...rest }: ReturnT
   return { job, brand, schedule: `${schedule} ${time_zone}`, next };
 }
 
-/** The next times of a job's schedule. A paused job has no next run. */
+/** A paused job has no next run. */
 function listTimes({ name, brand, plan: { schedule } }: PlannedJob, pause: JobPause | undefined) {
   if (schedule === undefined) return [];
   const times: string[] = [];

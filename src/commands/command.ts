@@ -14,7 +14,7 @@ export interface Command {
   readonly summary: string;
   readonly options?: Readonly<Record<string, CommandOption>>;
   /**
-   * Gets the values of the options by their names in camel case.
+   * @param values options by name in camel case
    * @returns whether the command succeeded, or its exit status
    */
   readonly run: (positionals: string[], values: Values) => Promise<boolean | number>;

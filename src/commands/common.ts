@@ -12,13 +12,15 @@ export type Values = Readonly<Record<string, unknown>>;
 
 /** Exit status after SIGINT, by convention. */
 const interrupted = 130;
-/** The terminal signals the whole group, and npm signals again, so that one Ctrl+C is two signals. */
+/**
+ * Within this time, signals count as one Ctrl+C: the terminal signals the whole group, and npm
+ * again.
+ */
 const sameKeyMs = 1000;
 
 /**
- * Waits for SIGTERM, or for SIGINT from a person at the terminal, and sets the exit status of a
- * command that it keeps from succeeding. A SIGINT at least a second after the first signal ends the
- * process at once.
+ * Waits for SIGTERM or SIGINT, and sets the exit status of a command that is then stopped. A SIGINT
+ * at least a second after the first signal ends the process at once.
  */
 export function onSignal(): { received: Promise<NodeJS.Signals>; signal: AbortSignal } {
   const controller = new AbortController();
@@ -48,7 +50,7 @@ export async function openLog({ logLevel }: Config): Promise<Log> {
 type StoreWork<T> = (database: Database, config: Config) => Promise<T>;
 
 /**
- * Works with the store that is there, and creates none.
+ * Works with an existing store.
  * @throws ServiceError `unavailable` without a store
  */
 export function withStore<T>(work: StoreWork<T>): Promise<T> {
@@ -61,7 +63,7 @@ export function withStore<T>(work: StoreWork<T>): Promise<T> {
   });
 }
 
-/** Like {@link withStore}, for work that can do without a store. */
+/** Like {@link withStore}, but passes undefined without a store. */
 export async function withStoreIfAny<T>(
   work: (database: Database | undefined, config: Config) => Promise<T>,
 ): Promise<T> {
@@ -72,14 +74,14 @@ export async function withStoreIfAny<T>(
   return await closeAfter(database, () => work(database, config));
 }
 
-/** Reads the settings, opens the store or creates it, and closes it after the work. */
+/** Creates the store if it does not exist. */
 export async function withDatabase<T>(work: StoreWork<T>, config = readConfig(process.env)): Promise<T> {
   const { openDatabase } = await import("../database/index.ts");
   const database = await openDatabase(storeUrlOf(config));
   return await closeAfter(database, () => work(database, config));
 }
 
-/** Commands hold transactions, so they connect to the server itself. */
+/** Commands hold long transactions, so they bypass a pooler. */
 const storeUrlOf = ({ databaseDirectUrl, databaseUrl }: Config) => databaseDirectUrl || databaseUrl;
 
 async function closeAfter<T>(database: Database, work: () => Promise<T>): Promise<T> {
@@ -93,10 +95,9 @@ async function closeAfter<T>(database: Database, work: () => Promise<T>): Promis
   }
 }
 
-/** Lowers this process's priority below that of a service on the same machine. */
+/** So that a service on the same machine takes precedence. */
 export function lowerPriority(): void {
-  // On Linux each thread has its own priority, including those of the garbage collector, which have
-  // already started.
+  // On Linux, each thread has its own priority, even those of the garbage collector.
   const threads = existsSync("/proc/self/task") ? readdirSync("/proc/self/task") : ["0"];
   for (const thread of threads) {
     try {
@@ -128,12 +129,12 @@ export function parseRunId(command: string, text: string): number {
   throw new ServiceError("bad_request", `${command}: expected the number of a run, as "pds history" prints it`);
 }
 
-/** Name of the person who runs this command, for display. */
+/** The person who runs this command, for display. */
 export function describeOperator(): string {
   return `${userName()}@${hostname()}`;
 }
 
-/** The name in the table of users: the runtime's own answer is the variable `USER`. */
+/** The name in the user table: the runtime returns the variable `USER`. */
 function userName(): string {
   const { uid, username } = userInfo();
   if (uid < 0) return username;
@@ -144,7 +145,7 @@ function userName(): string {
 }
 
 /**
- * Returns the brand of the option `--brand`, or the configured brand.
+ * The option `--brand`, or the configured brand.
  * @throws ServiceError `bad_request`
  */
 export function brandOf(config: Config, { brand }: Values): string {

@@ -3,10 +3,7 @@ import { suggest } from "../base/suggest.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { Values } from "./common.ts";
 
-/**
- * Finds the configured job that a command names, for the brand of its option `--brand`.
- * @throws ServiceError `bad_request`
- */
+/** @throws ServiceError `bad_request` unless exactly one configured job matches */
 export function findJob(command: string, name: string, { brand }: Values, jobs: readonly PlannedJob[]): PlannedJob {
   const candidates = jobs.filter((job) => job.name === name);
   if (candidates.length === 0) {

@@ -6,7 +6,6 @@ import { print } from "./output.ts";
 
 const timeoutMs = 5000;
 
-/** Asks a service on this machine with the same settings how it is. */
 export async function health(values: Values): Promise<boolean> {
   const { host, port } = readConfig(process.env);
   if (port === 0) throw new ServiceError("unavailable", "health: PORT is 0, so the port of the service is unknown");
@@ -19,7 +18,7 @@ export async function health(values: Values): Promise<boolean> {
   return status === 200;
 }
 
-/** Without `fetch`, which would use the proxy for requests to other machines. */
+/** `fetch` would use a proxy. */
 function request(url: string): Promise<{ status: number | undefined; body: string }> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -37,7 +36,7 @@ function request(url: string): Promise<{ status: number | undefined; body: strin
   });
 }
 
-/** The address of a listener that is bound to all addresses. */
+/** Replaces a wildcard address. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

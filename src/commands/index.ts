@@ -22,7 +22,7 @@ const rollbackOptions = (noun: string) =>
     json,
   }) satisfies Record<string, CommandOption>;
 
-/** The commands that only hold others. */
+/** Commands that only contain others. */
 export const groups: Readonly<Record<string, string>> = {
   import: "Replace products, personalization, or presentation with those in files.",
   presentation: "Check a presentation, or begin one.",
@@ -33,10 +33,7 @@ export const groups: Readonly<Record<string, string>> = {
   service: "Install this program as a service of the system.",
 };
 
-/**
- * The commands of the command line. Each loads its dependencies when it runs, so that it starts
- * fast.
- */
+/** Each command loads its dependencies when it runs, so that it starts fast. */
 export const commands: Readonly<Record<string, Command>> = {
   serve: {
     summary: "Run the service until it is stopped.",
@@ -92,9 +89,8 @@ export const commands: Readonly<Record<string, Command>> = {
       "dry-run": { type: "boolean", sentence: "Of an import, read and check without changing anything." },
       force,
       json,
-      // Does the work of a run that the parent process has claimed.
+      // Internal: the run that the parent process has claimed, and a note for its report.
       claimed: { type: "string" },
-      // For the report of that run.
       note: { type: "string" },
     },
     run: async ([name = ""], values) => {

@@ -7,7 +7,6 @@ import { findSourceProblem } from "../feed/address.ts";
 import type { Values } from "./common.ts";
 import { printMessage } from "./output.ts";
 
-/** Answers that a first pds.toml is made from. */
 interface Answers {
   readonly brand: string;
   readonly shopDomain: string;
@@ -19,7 +18,7 @@ interface Answers {
   readonly hasPlatform: boolean;
 }
 
-/** Writes the file that the other commands read. Never replaces one. */
+/** Never replaces a file. */
 export function init(values: Values): boolean {
   const path = process.env.PDS_CONFIG ?? "pds.toml";
   if (existsSync(path)) throw new ServiceError("unavailable", `${path} exists already, and is not changed`);
@@ -34,7 +33,7 @@ export function init(values: Values): boolean {
   return true;
 }
 
-/** Returns the settings that a new installation begins with. */
+/** The settings of a new installation. */
 export const firstSettings = () => toToml(toAnswers({}));
 
 const textOf = (values: Values, name: string) => (typeof values[name] === "string" ? values[name] : undefined);
@@ -140,7 +139,7 @@ function toToml({ brand, shopDomain, databaseUrl, feed, products, hasPlatform }:
 
 const secretNames = () => settingNames.filter((name) => settings[name].hide === "secret").map(environmentName);
 
-/** Whether an address has a password, which may also be in its query. */
+/** Passwords may also be in a query. */
 const holdsSecret = ({ databaseUrl, products }: Answers) =>
   [databaseUrl, products].some((address) => hideCredentials(address) !== address);
 

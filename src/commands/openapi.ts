@@ -1,7 +1,7 @@
 import { openApiDocument } from "../reference/openapi.ts";
 import { printJson } from "./output.ts";
 
-/** Needs no settings. The document that a service serves begins its URLs with `PUBLIC_URL`. */
+/** A service's own document begins its URLs with `PUBLIC_URL`. */
 export function printOpenApi(): boolean {
   printJson(openApiDocument());
   return true;

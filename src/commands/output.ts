@@ -4,20 +4,16 @@ import { ServiceError } from "../base/errors.ts";
 import { writeToStderr } from "../base/terminal.ts";
 import { fileKey } from "../config/settings.ts";
 
-// Synchronous writes, because creating Node's streams takes as long as the rest of a short
-// command's start.
+// Writes synchronously, because creating Node's streams takes as long as a short command's start.
 
-/** Text of others, such as the reason of a server, must not control the reader's terminal. */
+/** External text, such as a server's error, must not control the terminal. */
 const escapeControls = (text: string) =>
   text.replace(/[^\P{Cc}\n\t]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The reader of standard output has gone, as `head` goes once it has its lines. */
+/** Standard output was closed, for example by `head`. */
 export class NoReaderError extends ServiceError {}
 
-/**
- * Prints data to standard output.
- * @throws ServiceError `unavailable` if it is lost, so that the command fails
- */
+/** @throws ServiceError `unavailable` if output is lost, so that the command fails */
 export function print(line: string): void {
   const bytes = new TextEncoder().encode(`${escapeControls(line)}\n`);
   for (let written = 0; written < bytes.length; ) {
@@ -25,7 +21,7 @@ export function print(line: string): void {
       written += writeSync(1, bytes, written);
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
-      // A pipe that does not block is full for a moment.
+      // A non-blocking pipe is full only briefly.
       if (code === "EAGAIN") Bun.sleepSync(1);
       else {
         const LostError = code === "EPIPE" ? NoReaderError : ServiceError;
@@ -45,8 +41,7 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Gives fields their names of the wire, `finished_at` for `finishedAt`. Below `statuses`, the keys
- * are status codes of a feed.
+ * Converts field names, `finishedAt` to `finished_at`. Keys below `statuses` are a feed's codes.
  */
 export function toSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toSnakeCase);
@@ -63,9 +58,7 @@ export function printSafeJson(value: unknown): void {
 
 const hideInText = (_: string, value: unknown) => (typeof value === "string" ? hideCredentials(value) : value);
 
-/**
- * Prints rows with the same keys as aligned columns with a header, without the credentials in URLs.
- */
+/** All rows have the same keys. Hides credentials in URLs. */
 export function printTable(rows: readonly Record<string, string | number>[]): void {
   const columns = Object.keys(rows[0] ?? {});
   const lines = [columns, ...rows.map((row) => columns.map((column) => hideCredentials(`${row[column] ?? ""}`)))];

@@ -1,16 +1,14 @@
 import type { Config } from "../config/index.ts";
 
-/** The process that started this one, and holds the other end of its standard input. */
+/** The parent process, which holds the other end of standard input. */
 export interface Parent {
-  /** Its settings; undefined if it sent none. */
   readonly config: Promise<Config | undefined>;
-  /** Settles when it has exited. */
   readonly exit: Promise<void>;
 }
 
 /**
- * Reads standard input: the first line is the settings, and its end is that of the parent process.
- * No signal reports on every system that the parent was killed.
+ * The first line of standard input is the settings; its end means that the parent has exited. Not
+ * every system signals that a parent was killed.
  */
 export function readParent(): Parent {
   const line = Promise.withResolvers<string>();

@@ -9,7 +9,6 @@ import { openLog, type Values, withStore } from "./common.ts";
 import { findJob } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
-/** Starts no scheduled runs of a job, in no process of the store, until it is resumed. */
 export async function pause(name: string, values: Values): Promise<boolean> {
   const job = await findConfigured("pause", name, values);
   return await withStore(async (database) => {
@@ -26,7 +25,6 @@ export async function pause(name: string, values: Values): Promise<boolean> {
   });
 }
 
-/** Lets a job's schedule go on from now. */
 export async function resume(name: string, values: Values): Promise<boolean> {
   const job = await findConfigured("resume", name, values);
   return await withStore(async (database) => {
@@ -44,7 +42,7 @@ export async function resume(name: string, values: Values): Promise<boolean> {
   });
 }
 
-/** Wrong names are refused before the store is opened. */
+/** Refuses wrong names before the store is opened. */
 async function findConfigured(command: string, name: string, values: Values) {
   const config = readConfig(process.env);
   const log = await openLog(config);

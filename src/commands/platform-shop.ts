@@ -8,7 +8,6 @@ import { printJson, printMessage } from "./output.ts";
 
 const requestTimeoutMs = 30_000;
 
-/** `pds platform shop`: the shop that the stored products come from, and the one that answers. */
 export async function platformShop({ changeTo: wanted, json }: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const platform = await createPlatform(config, await openLog(config));

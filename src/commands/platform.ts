@@ -27,7 +27,6 @@ export function subscribe(values: Values): Promise<boolean> {
   });
 }
 
-/** Ends all deliveries to an address. */
 export function unsubscribe(values: Values): Promise<boolean> {
   return withSubscriptions(async ({ subscriptions, database, config, signal }) => {
     const known = await findSubscribed(database);
@@ -41,7 +40,6 @@ export function unsubscribe(values: Values): Promise<boolean> {
   });
 }
 
-/** Lists the subscriptions of this app in the shop, to any address. */
 export async function printSubscriptions(values: Values): Promise<boolean> {
   const subscriptions = await connectSubscriptions();
   const { signal } = onSignal();

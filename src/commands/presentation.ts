@@ -10,10 +10,7 @@ import { findCurrent, generations, presentations } from "../personalization/vers
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
-/**
- * Compares the stored presentation, or that of a file, with the brand's current feed.
- * @returns whether each code has a name, and each entry a code
- */
+/** @returns whether each code has a name, and each entry a code */
 export async function checkNames(file: string | undefined, values: Values): Promise<boolean> {
   if (file !== undefined && findPath(file)?.isDirectory() !== false) {
     throw new ServiceError("bad_request", `${file}: no such file`);
@@ -41,7 +38,6 @@ export async function checkNames(file: string | undefined, values: Values): Prom
   });
 }
 
-/** Writes a presentation with the codes of the brand's current feed to standard output. */
 export function template(values: Values): Promise<boolean> {
   return withStore(async (database, config) => {
     const generation = await getGeneration(database, brandOf(config, values));

@@ -5,12 +5,11 @@ import type { CommandOption, Command as Definition } from "./command.ts";
 import { commands, groups } from "./index.ts";
 import { print, printMessage } from "./output.ts";
 
-/** The call of a command, with its arguments and options. */
 type Call = () => ReturnType<Definition["run"]>;
 
 /**
- * Parses the arguments of the program.
- * @returns what to run, or the exit status if help, version, or a message about misuse was printed
+ * @returns the command's call, or the exit status after help, the version, or a message about
+ *   misuse
  */
 export function parseArguments(args: readonly string[], misused: number): Call | number {
   let call: Call | undefined;
@@ -61,7 +60,6 @@ function findCommand(parent: Command, name: string): Command {
   return parent.error(`unknown command '${name}'${similar === undefined ? all : ` (Did you mean ${similar}?)`}`);
 }
 
-/** Finds or creates the command that holds a group of commands. */
 function groupOf(parent: Command, name: string): Command {
   const existing = parent.commands.find((command) => command.name() === name);
   if (existing !== undefined) return existing;
@@ -74,7 +72,7 @@ function groupOf(parent: Command, name: string): Command {
   return group;
 }
 
-/** Puts a message about misuse on one line, and adds where to read more. */
+/** One line, with a hint where to read more. */
 function report(command: Command, name: string): void {
   command.configureOutput({
     writeOut: (text) => print(text.trimEnd()),
@@ -98,7 +96,7 @@ function toOption(
   const option = new Option(type === "string" ? `--${name} <${placeholder}>` : `--${name}`, sentence);
   option.hideHelp(sentence === undefined);
   if (type === "boolean") return option;
-  // A forgotten value is noticed although values may begin with a dash.
+  // Values may begin with a dash, but a forgotten value should be noticed.
   return option.argParser((value) => {
     if (!/^--|^-h$/.test(value) || args.includes(`--${name}=${value}`)) return value;
     throw new InvalidArgumentError(`A value that looks like an option needs an equals sign: --${name}=${value}`);

@@ -4,10 +4,7 @@ import type { OnProgress } from "../jobs/work.ts";
 
 const updateIntervalMs = 200;
 
-/**
- * A line on a terminal that shows how much of a file has been read. Without a terminal it shows
- * nothing.
- */
+/** Shows how much of a file has been read; nothing without a terminal. */
 export interface ProgressLine {
   readonly show: OnProgress | undefined;
   /** Ends an unfinished line, so that the next output starts on a new line. */

@@ -9,7 +9,6 @@ import {
   type Rejection,
 } from "../jobs/import-report.ts";
 
-/** Describes the notes, rejected rows, and overridden checks of an import, one per line. */
 export function describeProblems({ notes, rejections, overridden }: ImportReport): string[] {
   return [
     ...notes,
@@ -24,13 +23,11 @@ export function describeProblems({ notes, rejections, overridden }: ImportReport
 const describeMore = (rows: number, { field, reason }: Pick<Rejection, "field" | "reason">) =>
   `${rows} more: ${field === undefined ? "" : `${field}: `}${reason}`;
 
-/** Describes what an import read, and how it differs from what was current. */
 export const describeContent = ({ personalization, presentation }: ImportReport): string[] => [
   ...(personalization === undefined ? [] : describePersonalization(personalization)),
   ...(presentation === undefined ? [] : describePresentation(presentation)),
 ];
 
-/** Describes the content of a feed and how it differs from the current generation. */
 function describePersonalization(report: PersonalizationReport): string[] {
   const { files, skus, styles, choices, orphans, nonNumericSequences, statuses } = report;
   return [
@@ -47,7 +44,6 @@ function describePersonalization(report: PersonalizationReport): string[] {
   ];
 }
 
-/** Describes a presentation, how it differs from the current one, and how it matches the feed. */
 function describePresentation(report: PresentationReport): string[] {
   const { file, locales, entries, codesWithoutNames, namesWithoutCodes } = report;
   return [
@@ -71,7 +67,7 @@ function describeOccurrences(title: string, { count, examples }: Occurrences): s
   ];
 }
 
-/** In one line: they are names, without files. */
+/** On one line, because they are names without files. */
 function describeTypes({ count, examples }: Occurrences): string[] {
   if (count === 0) return [];
   return [

@@ -25,7 +25,6 @@ import { readParent } from "./parent.ts";
 import { createProgressLine } from "./progress.ts";
 import { describeContent, describeProblems } from "./report.ts";
 
-/** Runs an import from the command line in this process. */
 export async function importNow(createJob: (config: Config, brand: string) => Job, values: Values): Promise<boolean> {
   const config = readConfig(process.env);
   const brand = brandOf(config, values);
@@ -49,7 +48,7 @@ const dryRun = (job: Job, values: Values) =>
 export async function runSupervised(name: string, values: Values): Promise<boolean | number> {
   const config = readConfig(process.env);
   const log = await openLog(config);
-  // First, so that a mistyped name creates no store.
+  // First, so that a mistyped name does not create a store.
   const job = findJob(
     "run",
     name,
@@ -90,10 +89,10 @@ function requireImport({ name, isImport }: Job, values: Values): void {
   throw new ServiceError("bad_request", `run: --${option} is for imports; ${name} is none`);
 }
 
-/** Does the work of a run that the parent process has claimed, or of a dry run. Stops if the parent exits. */
+/** Runs a job whose run the parent has claimed, or its dry run. Stops if the parent exits. */
 export async function runClaimed(name: string, values: Values): Promise<boolean> {
   const parent = readParent();
-  // The parent's settings, since the file may have changed and need not even be valid.
+  // The parent's settings, because the file may have changed, or be invalid.
   const config = (await parent.config) ?? readConfig(process.env);
   return await withDatabase(async (database) => {
     const log = await openLog(config);
@@ -110,8 +109,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
     const orphaned = new AbortController();
     void parent.exit.then(() => {
       orphaned.abort(new AbandonedError("its parent process exited"));
-      // Work that ignores the signal would renew its lease forever, and no parent is left to kill
-      // it.
+      // Work that ignores the signal would renew its lease forever, with no parent to kill it.
       setTimeout(() => process.exit(1), orphanGraceMs).unref();
     });
     const result = await runWithProgress(({ signal, onProgress }) => {
@@ -119,7 +117,7 @@ export async function runClaimed(name: string, values: Values): Promise<boolean>
       return isDryRun ? dryRunJob(database, job, options) : runJob(database, job, id, config.leaseSeconds, options);
     });
     if (!isDryRun) return printResult(result, values);
-    // For dryRunInProcess.
+    // `dryRunInProcess` reads it.
     const { counts, error, report } = result;
     printSafeJson({ counts, reason: error?.message, report } satisfies DryRun);
     return error === undefined;
@@ -131,14 +129,14 @@ const orphanGraceMs = 10_000;
 const heartbeatPollMs = 250;
 
 /**
- * Claims a run for a person or an external scheduler. If another run seems to be in progress, waits
- * for its heartbeat. Without one its lease expires, and the claim is granted.
+ * Claims a run. If another one seems to be in progress, waits for its heartbeat: without one, its
+ * lease expires, and the claim succeeds.
  * @throws ServiceError `unavailable` if the other run is alive
  */
 async function claim(database: Database, { name, brand }: Job, leaseSeconds: number): Promise<number> {
   let seen: Run | undefined;
   for (;;) {
-    // The locks of any lost run may hold up this one.
+    // A lost run may hold locks that this one needs.
     const { problems } = await abandonRuns(database);
     if (seen === undefined) for (const problem of problems) printMessage(problem);
     const id = await claimRun(database, { job: name, brand }, leaseSeconds);
@@ -157,7 +155,6 @@ async function claim(database: Database, { name, brand }: Job, leaseSeconds: num
   }
 }
 
-/** Runs a job and shows its progress on a terminal. */
 async function runWithProgress(run: (options: RunOptions) => Promise<RunResult>): Promise<RunResult> {
   lowerPriority();
   const progress = createProgressLine();
@@ -166,7 +163,6 @@ async function runWithProgress(run: (options: RunOptions) => Promise<RunResult>)
   return result;
 }
 
-/** @returns whether the run succeeded */
 function printResult({ error, report, ...run }: RunResult, values: Values): boolean {
   const isJson = values.json === true;
   for (const line of describeProblems(report)) printMessage(line);

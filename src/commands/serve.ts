@@ -4,7 +4,6 @@ import type { Service } from "../service/start.ts";
 import { onSignal, openLog } from "./common.ts";
 import { print } from "./output.ts";
 
-/** Runs the service until a signal stops it. */
 export async function serve(): Promise<boolean> {
   const config = readConfig(process.env);
   const [log, { startService }] = await Promise.all([openLog(config), import("../service/start.ts")]);
@@ -20,7 +19,7 @@ export async function serve(): Promise<boolean> {
   }
   const name = await received;
   log.info({ signal: name }, "stopping");
-  // A person at the terminal does not want to wait for load balancers.
+  // Someone at the terminal does not want to wait for load balancers.
   await service.stop(name === "SIGINT");
   log.info("stopped");
   return true;

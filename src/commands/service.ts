@@ -10,14 +10,12 @@ import { toUnit, unitNames } from "./systemd-unit.ts";
 const unitFolder = "/etc/systemd/system";
 const packageFolder = "/usr/lib/systemd/system";
 
-/** Folders that the service does not see. */
 const hiddenFolders = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 
-/** Writes a unit for systemd, the settings that it reads, and a folder for its secrets. */
 export function installService(values: Values): boolean {
   const shop = parseShop(values);
   const program = thisProgram();
-  // systemd refuses them in the path of a program, however they are quoted.
+  // systemd accepts none of these in a program's path, even quoted.
   if (/["'\\\p{Cc}]/u.test(program[0] ?? "")) {
     throw new ServiceError(
       "unavailable",
@@ -38,11 +36,11 @@ export function installService(values: Values): boolean {
     );
   }
   const name = shop === undefined ? unitNames.one : unitNames.each;
-  // A copy of the package's unit would hide it from upgrades.
+  // A copy would hide the package's unit, and its upgrades.
   const path = isWritten(`${packageFolder}/${name}`, unit) ? `${packageFolder}/${name}` : `${unitFolder}/${name}`;
   const settings = `/etc/${shop === undefined ? "pds" : `pds-${shop}`}`;
   write(() => {
-    // The service has a user of its own, who must read the settings, whatever root's umask is.
+    // The service's own user must read the settings, whatever root's umask.
     process.umask(0o022);
     if (path.startsWith(unitFolder)) {
       mkdirSync(unitFolder, { recursive: true });

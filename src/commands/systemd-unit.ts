@@ -1,16 +1,14 @@
-/** The names of the two units. The second is for several shops: `pds@SHOP.service`. */
+/** The second is for several shops: `pds@SHOP.service`. */
 export const unitNames = { one: "pds.service", each: "pds@.service" } as const;
 
 export interface UnitOptions {
-  /** The program and its first arguments. */
   readonly program: readonly string[];
-  /** Whether each shop has a service of its own. */
   readonly isTemplate: boolean;
 }
 
 /**
- * Returns the text of a unit. Everything that the service does not need is forbidden; the runtime's
- * compiler needs memory that is both writable and executable.
+ * Forbids everything that the service does not need. The runtime's compiler needs memory that is
+ * both writable and executable.
  */
 export function toUnit({ program, isTemplate }: UnitOptions): string {
   // Also the name of the user: by default, all services of a template have the same one.

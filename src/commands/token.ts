@@ -5,7 +5,7 @@ import { operatorName, roles, tokenPrefix } from "../operators/tokens.ts";
 import type { Values } from "./common.ts";
 import { print, printJson } from "./output.ts";
 
-/** Prints a new token, and what to add to the settings. Needs neither settings nor a store. */
+/** Needs neither settings nor a store. */
 export function createToken(text: string, values: Values): boolean {
   const name = parseName(text);
   const role = roles.find((each) => each === values.role);
