@@ -1,8 +1,8 @@
 const encoder = new TextEncoder();
 
 /**
- * Writes a text in UTF-8. Needs three bytes for each UTF-16 unit.
- * @returns the offset after it
+ * Needs three bytes for each UTF-16 unit.
+ * @returns the offset after the text
  */
 export function encodeInto(bytes: Uint8Array, at: number, text: string): number {
   // Most names are short and ASCII, where calling the encoder takes longer.

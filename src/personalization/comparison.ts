@@ -4,11 +4,10 @@ import { compareGenerations } from "./difference.ts";
 
 export interface DifferingNames {
   readonly count: number;
-  /** The first names, in order. */
+  /** In order. */
   readonly first: readonly string[];
 }
 
-/** Compares an older generation with a newer one. */
 export interface NamesDifference {
   readonly added: DifferingNames;
   readonly changed: DifferingNames;
@@ -21,7 +20,7 @@ export interface GenerationDifference {
   readonly groups: NamesDifference;
 }
 
-/** Names per kind of change that a comparison lists. */
+/** Per kind of change. */
 const maxListedNames = 20;
 /** Generations never change, so comparisons can be cached. */
 const maxCachedComparisons = 8;

@@ -76,7 +76,6 @@ export class OrderedComparison {
 
 const compareKeys = (one: Uint8Array, other: Uint8Array) => compareBytes(one, 0, one.length, other, 0, other.length);
 
-/** Compares the SKUs, styles, or choice groups of two generations. */
 export async function compareGenerations(
   database: Queryable,
   kind: "skus" | "styles" | "groups",
@@ -106,9 +105,9 @@ async function readStyleNames(database: Queryable, generation: number): Promise<
 }
 
 /**
- * Compares a generation's packed lines with lines that number styles differently.
- * @param codes all styles of the generation
- * @param names the styles of the other lines
+ * Compares packed lines that number styles differently.
+ * @param codes all styles of the generation of the lines before
+ * @param names the styles of the lines after
  */
 export async function createLineComparison(codes: AsyncIterable<StyleCode[]>, names: NameTable): Promise<IsSame> {
   let isIdentity = true;

@@ -1,7 +1,4 @@
-/**
- * 53 bits of a hash, as a number. Fast but not cryptographic; collisions among millions of names
- * are unlikely.
- */
+/** A hash of 53 bits: fast, not cryptographic, and unlikely to collide among millions of names. */
 export function fingerprintOf(name: string): number {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
@@ -10,7 +7,7 @@ export function fingerprintOf(name: string): number {
     a = Math.imul(a ^ character, 2654435761);
     b = Math.imul(b ^ character, 1597334677);
   }
-  // Marks the end of a name with a value that is no UTF-16 unit. Stored fingerprints include it.
+  // Marks the end with a value that is no UTF-16 unit. Stored fingerprints include it.
   a = Math.imul(a ^ 0x10000, 2654435761);
   b = Math.imul(b ^ 0x10000, 1597334677);
   const c = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);

@@ -24,21 +24,21 @@ import {
 import { findEntries } from "./presentation/store.ts";
 import type { FoundPersonalization, Group, PreparedStyle } from "./render.ts";
 
-/** The form of a SKU in a locale, ready to serve; or the offered locale to request instead. */
+/** The form of a SKU, ready to serve; or the offered locale to request instead. */
 export type FoundForm =
   | (FoundPersonalization & { readonly locale?: undefined })
   | { readonly locale: string; readonly fingerprints: readonly number[] };
 
-/** Choices are repeated in each line that has them, so a form may be much larger than its rows. */
+/** A form may be much larger than its rows, because each line repeats its choices. */
 const maxFormBytes = 16 * 2 ** 20;
 
 interface Presentation {
-  /** The locales of its texts, and the default one, each with its index. */
+  /** The default locale and those of its texts, each with its index. */
   readonly locales: ReadonlyMap<string, number>;
   readonly entries: ReadonlyMap<string, PresentationEntry>;
 }
 
-/** A style's part of a form, from its name on: the same for all SKUs. */
+/** A style's part of a form, from its name on, which is the same for all SKUs. */
 interface Part {
   readonly number: number;
   readonly rows: Uint8Array;
@@ -69,7 +69,6 @@ export class FormRenderer {
   }
 
   /**
-   * Finds the form of a known or unknown SKU.
    * @param lines packed; undefined for an unknown SKU
    * @param fragments finds the styles of the lines, in the same order, and their distinct groups
    * @returns `outdated` if the presentation is no longer stored
@@ -91,9 +90,7 @@ export class FormRenderer {
     });
   }
 
-  /**
-   * The locales of its texts, and the default one; none if the presentation is no longer stored.
-   */
+  /** The default locale and those of its texts; none if the presentation is no longer stored. */
   listLocales(database: Database): MaybePromise<readonly string[]> {
     return chain(this.#load(database), (presentation) => Array.from(presentation?.locales.keys() ?? []));
   }
@@ -176,7 +173,6 @@ function toForm(
   return { body, tag: hashTag(body), isEmpty, fingerprints };
 }
 
-/** The form is too large to serve. */
 export class LargeFormError extends ServiceError {
   constructor() {
     super("unavailable", "The form is larger than 16 MB. Use the personalization of the SKU.");

@@ -9,9 +9,8 @@ interface Fragment {
 const overheadBytes = 500;
 
 /**
- * Keeps a generation's most recently used fragments, by number, in two halves: fragments move to
- * the recent half when used. When that is full, it becomes the older half, whose fragments are
- * dropped.
+ * Keeps recently used fragments, in two halves: a used fragment moves to the recent half. When that
+ * half is full, it becomes the older one, whose fragments are dropped.
  */
 export class FragmentCache<Kept extends Fragment> {
   readonly #maxBytes: number;
@@ -36,8 +35,7 @@ export class FragmentCache<Kept extends Fragment> {
 
   /**
    * @param load loads the missing ones
-   * @returns the fragments in the order of the numbers; no promise if none is missing, or `load`
-   *   needs none
+   * @returns the fragments in the order of the numbers; no promise unless `load` returns one
    */
   get(
     numbers: readonly number[],

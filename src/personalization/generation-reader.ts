@@ -14,10 +14,7 @@ import {
 } from "./render.ts";
 import { findLines, listGroupFragments, listStyleFragments } from "./store.ts";
 
-/**
- * The personalization of a SKU in any stored generation: the same response and entity tag as when
- * the generation is current.
- */
+/** The same response and entity tag as when the generation is current. */
 export async function findInGeneration(
   database: Queryable,
   generation: number,
@@ -28,9 +25,9 @@ export async function findInGeneration(
 }
 
 /**
- * Renders a SKU's forms in one generation, in every locale of each stored presentation of its
- * brand, and without one: the same responses and entity tags as when both are current. There may be
- * hundreds, so each is rendered on demand, and other requests get a turn in between.
+ * Renders a SKU's forms in every locale of each stored presentation of the brand, and without one:
+ * the same responses and entity tags as when both are current. There may be hundreds, so each is
+ * rendered on demand, and other requests get a turn in between.
  */
 export async function* formsInGeneration(
   database: Database,

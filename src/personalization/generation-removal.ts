@@ -20,7 +20,7 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
     ownBrand === undefined
       ? queryable.sql`state = 'loading' AND NOT ${hasRunUnderWay(queryable, job, "generation.brand")}`
       : queryable.sql`state = 'loading' AND brand = ${ownBrand}`;
-  // No transaction, which would wait for an import in progress.
+  // Without a transaction, which would wait for an import in progress.
   const left = await database.sql<{ brand: string }[]>`
     SELECT DISTINCT brand FROM generation WHERE ${isLeft(database)}
       OR (state = 'removed' AND ${ownBrand === undefined ? database.sql`TRUE` : database.sql`brand = ${ownBrand}`})`;
@@ -43,14 +43,13 @@ export async function removeUnfinishedGenerations(database: Database, job: strin
 /** Keeps a brand's current generation and the `kept - 1` before it. */
 export async function removeOldGenerations(database: Database, brand: string, kept: number): Promise<void> {
   await database.inTransaction(async (transaction) => {
-    // So that no rollback makes one of them current meanwhile.
+    // So that no rollback makes one of them current in the meantime.
     await transaction.lock({ brand });
     await removeOldVersions(transaction, generations, brand, kept);
   });
   await removeMarkedGenerations(database, brand);
 }
 
-/** Counts of a brand's removed data. */
 export interface RemovedBrand {
   readonly generations: number;
   readonly presentations: number;
@@ -82,8 +81,8 @@ export async function removeBrandGenerations(
 }
 
 /**
- * Drops the tables of a brand's generations that are marked as removed. Tables in use, for example
- * by a dump of the database, remain for the next call, which also resumes an interrupted one.
+ * Drops the tables of generations that are marked as removed. Tables in use, for example by a dump,
+ * remain for the next call, which also resumes an interrupted one.
  */
 export async function removeMarkedGenerations(database: Database, brand: string): Promise<void> {
   const removed = await database.sql<{ id: number }[]>`
@@ -91,8 +90,8 @@ export async function removeMarkedGenerations(database: Database, brand: string)
   for (const { id } of removed) {
     try {
       await database.inTransaction(async (transaction) => {
-        // Requests with an older list of generations still use the tables. While the removal waits
-        // for a lock, they wait, too.
+        // Requests with an older list of generations still use the tables, and would wait behind a
+        // removal that waits for a lock.
         await transaction.engine.server?.limitLockWaits(transaction.sql);
         // First, because a loader also locks the row before the tables.
         const { count } = await transaction.sql`DELETE FROM generation WHERE id = ${id}`;

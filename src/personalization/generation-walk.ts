@@ -7,9 +7,7 @@ const fragmentsPerQuery = 500;
 /** Fragments per query: a single choice group may take megabytes. */
 const maxPageBytes = 4 * 2 ** 20;
 
-/**
- * A SKU with its packed lines, or the name of a style or choice group with the JSON of its rows.
- */
+/** A SKU with its packed lines, or the name of a style or choice group with its rows as JSON. */
 export interface Walked {
   /** In UTF-8. */
   readonly key: Uint8Array;
@@ -57,7 +55,7 @@ export async function* walkFragments(
   }
 }
 
-/** The last fragment that fits on a page, which has at least one. */
+/** The last fragment of a page, which has at least one. */
 function lastOfPage(sizes: readonly { readonly number: number; readonly bytes: number }[]): number {
   let total = 0;
   let last = 0;
@@ -69,7 +67,6 @@ function lastOfPage(sizes: readonly { readonly number: number; readonly bytes: n
   return last;
 }
 
-/** A style's number in its generation, and its code in UTF-8. */
 export interface StyleCode {
   readonly number: number;
   readonly code: Uint8Array;

@@ -1,6 +1,5 @@
 import type { Queryable } from "../database/database.ts";
 
-/** Each brand's current generation. */
 export async function listCurrentGenerations({
   sql,
 }: Queryable): Promise<{ readonly brand: string; readonly generation: number }[]> {
@@ -34,7 +33,7 @@ export async function listGenerations({ read }: Queryable): Promise<Generation[]
   return rows.map(({ current, ...generation }) => ({ ...generation, isCurrent: current !== null }));
 }
 
-/** The current generations, as of one moment. */
+/** As of one moment. */
 export interface GenerationList {
   /** Changes whenever another generation becomes current. */
   readonly version: string;
@@ -45,7 +44,6 @@ export interface CurrentGeneration {
   readonly id: number;
   readonly brand: string;
   readonly loadedAt: string;
-  /** The brand's current presentation. */
   readonly presentation: { readonly id: number; readonly loadedAt: string } | undefined;
 }
 

@@ -10,14 +10,14 @@ export interface FoundLines {
   readonly lines: Uint8Array;
 }
 
-/** Finds the lines of SKUs in certain generations. Builds its statements once. */
+/** Builds its statements once. */
 export interface LinesQuery {
   /**
-   * The lines of a SKU in the first of the generations that has it.
-   * @returns undefined for an unknown SKU; "outdated" when other generations are now current
+   * @returns the lines in the first generation that has the SKU; undefined for an unknown SKU;
+   *   "outdated" when other generations are now current
    */
   find(database: Queryable, sku: string): MaybePromise<FoundLines | "outdated" | undefined>;
-  /** The same for several SKUs, by SKU; unknown ones are absent. */
+  /** By SKU; without unknown ones. */
   findAll(database: Queryable, skus: readonly string[]): Promise<ReadonlyMap<string, FoundLines> | "outdated">;
 }
 
@@ -33,8 +33,7 @@ interface Statement {
 }
 
 /**
- * Compares the version in the statements that read the lines, so that both are from the same
- * moment.
+ * Compares the version in the same statement, so that it fits the lines.
  * @param from builds the columns and joins of a statement
  */
 function toStatements(
@@ -51,7 +50,6 @@ function toStatements(
   });
 }
 
-/** One statement for several SKUs. */
 class ListQuery {
   readonly #statements: readonly Statement[];
   readonly #keyList: KeyList;

@@ -27,7 +27,7 @@ export const keyFields: ReadonlySet<string> = new Set(["sku_id", "style_code", "
 /** Values of {@link keyFields} in UTF-8. Not every engine can index more than 2,700 bytes. */
 export const maxKeyBytes = 2600;
 
-/** In characters, the limit of shops. Requests for longer SKUs do not reach the database. */
+/** In characters, the limit of shops. Longer SKUs do not reach the database. */
 export const maxSkuLength = 255;
 
 const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;

@@ -2,7 +2,7 @@ import { ServiceError } from "../base/errors.ts";
 import { decodeText, encodeInto } from "./bytes.ts";
 
 const initialSlots = 4096;
-/** A fuller table of slots grows. */
+/** Beyond this, the table of slots grows. */
 const maxLoadFactor = 0.5;
 
 /** Enough for two million names of ten letters. */
@@ -27,7 +27,6 @@ export class NameTable {
   /** Numbers by hash; 0 is a free slot. */
   #slots = new Uint32Array(initialSlots);
   #scratch = new Uint8Array(1024);
-  /** How many of the first names were dropped. */
   #dropped = 0;
 
   /** @returns the name's number; 0 if it was not added */
@@ -38,26 +37,19 @@ export class NameTable {
 
   /**
    * @param name in UTF-8
-   * @returns the name's number; 0 if it was not added
+   * @returns 0 if it was not added
    */
   findBytes(name: Uint8Array): number {
     return this.#slots[this.#findSlot(name, name.length)] as number;
   }
 
-  /**
-   * Adds a name, unless it is known.
-   * @returns the name's number
-   */
   add(name: string): number {
     const length = this.#encode(name);
     const known = this.#slots[this.#findSlot(this.#scratch, length)] as number;
     return known > 0 ? known : this.addBytes(this.#scratch.subarray(0, length));
   }
 
-  /**
-   * @param name in UTF-8
-   * @returns the name's number
-   */
+  /** @param name in UTF-8 */
   addBytes(name: Uint8Array): number {
     const slot = this.#findSlot(name, name.length);
     const known = this.#slots[slot] as number;

@@ -7,7 +7,6 @@ import { listNames, lists } from "./lists.ts";
 export const personalizationImportName = "personalization-import";
 export const presentationImportName = "presentation-import";
 
-/** The jobs with a table for each brand. */
 export const jobsOfBrands = [personalizationImportName, presentationImportName] as const;
 
 /** @param findProblem returns what is wrong with a source */

@@ -14,7 +14,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const maxPlainSequence = 2 ** 26;
 const plainSequence = /^(0|[1-9]\d{0,7})$/;
 
-/** A number in canonical form, such as `12`, but not `012`; -1 for other text. */
+/** A number in canonical form, `12` but not `012`; -1 for other text. */
 function toPlainSequence(text: string): number {
   // Most sequences are one digit, which is cheaper to recognize.
   if (text.length === 1) {
@@ -26,11 +26,10 @@ function toPlainSequence(text: string): number {
   return number < maxPlainSequence ? number : -1;
 }
 
-/** Maximum size of a packed line. */
 export const maxLineBytes = (sequence: string, status: string) => 16 + 3 * (sequence.length + status.length);
 
 /**
- * Needs room for {@link maxLineBytes}.
+ * Needs {@link maxLineBytes}.
  * @returns the offset after the line
  */
 export function writeLine(bytes: Uint8Array, at: number, style: number, sequence: string, status: string): number {

@@ -28,7 +28,7 @@ import { listGroupFragments, listStyleFragments } from "./store.ts";
 export const parsePersonalization = ({ body }: FoundPersonalization) =>
   JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Personalization;
 
-/** The fragments of one generation, which never change. */
+/** The fragments never change. */
 interface Fragments {
   readonly generation: CurrentGeneration;
   readonly styles: FragmentCache<PreparedStyle>;
@@ -45,15 +45,12 @@ interface Snapshot {
 }
 
 const maxAttempts = 3;
-/** For the styles and choice groups of all brands. */
 const maxFragmentBytes = 32 * 2 ** 20;
-/** For rendered parts of forms. */
 const maxFormBytes = 32 * 2 ** 20;
 
 /**
- * Reads the personalization of SKUs: from the brand, or else from the first other brand that has
- * the SKU, because the URL of a SKU does not name a brand. All rows of a response come from one
- * generation.
+ * Reads a SKU from the brand, or else from the first other brand that has it, because its URL names
+ * no brand. All rows of a response come from one generation.
  */
 export class PersonalizationReader {
   readonly #brand: string;
@@ -61,25 +58,21 @@ export class PersonalizationReader {
   #snapshot: Snapshot | undefined;
   #loading: Promise<Snapshot> | undefined;
 
-  /** @param defaultLocale for forms */
   constructor(brand: string, defaultLocale = "en") {
     this.#brand = brand;
     this.#defaultLocale = defaultLocale;
   }
 
-  /** Needs no promise if the store is embedded and the fragments are in memory. */
+  /** Returns no promise if the store is embedded, and the fragments are in memory. */
   find(database: Database, sku: string): MaybePromise<FoundPersonalization> {
     return this.#findIn(database, (snapshot) => findOne(snapshot, database, sku));
   }
 
-  /**
-   * The personalization of several SKUs as one response, in their order, all from the same moment.
-   */
+  /** One response in the order of the SKUs, all from the same moment. */
   findAll(database: Database, skus: readonly string[]): MaybePromise<FoundPersonalization> {
     return this.#findIn(database, (snapshot) => findAll(snapshot, database, skus));
   }
 
-  /** The form of a SKU in a locale. */
   findForm(database: Database, sku: string, locale: string): MaybePromise<FoundForm> {
     return this.#findIn(database, (snapshot) => findForm(snapshot, database, sku, locale));
   }
@@ -110,7 +103,7 @@ export class PersonalizationReader {
     throw new Error("the current generations change too often, or one has lost a table");
   }
 
-  /** @param outdated is replaced; fragments of generations that are still current are kept */
+  /** @param outdated is replaced, but keeps the fragments of generations that are still current */
   #load(database: Queryable, outdated: Snapshot | undefined): Promise<Snapshot> {
     // Another request may have replaced it.
     if (this.#snapshot !== undefined && this.#snapshot !== outdated) return Promise.resolve(this.#snapshot);
@@ -176,7 +169,7 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
   }
 }
 
-/** The database would reject an invalid SKU, together with those of other requests. */
+/** The database would reject an invalid SKU together with other requests' SKUs. */
 const isStorable = (sku: string) => !isLonger(sku, maxSkuLength) && !sku.includes("\0") && sku.isWellFormed();
 
 const findLines = (
@@ -214,7 +207,7 @@ async function findAll(
   return renderBatch(skus, parts);
 }
 
-/** Loads the fragments of all SKUs together, so that rendering each needs no statement of its own. */
+/** Loads all SKUs' fragments together, so that rendering each needs no statement. */
 async function loadFragments({ fragments }: Snapshot, database: Database, found: Iterable<FoundLines>): Promise<void> {
   const numbersOf = new Map<number, Set<number>>();
   for (const each of found) {
@@ -247,7 +240,7 @@ function findParts(
   return chain(ofLines, ([styles, groups]) => ({ sku, lines, styles, groups }));
 }
 
-/** The styles with these numbers, in their order, and the distinct groups of these styles. */
+/** The styles in the order of the numbers, and their distinct groups. */
 function findFragments(
   database: Database,
   styleNumbers: readonly number[],

@@ -5,7 +5,6 @@ import { type RemovedBrand, removeBrandGenerations } from "./generation-removal.
 import { jobsOfBrands } from "./options.ts";
 
 /**
- * Removes all generations and presentations of a brand.
  * @param onlyFrom refuses if another generation is now current
  * @throws ServiceError `unavailable` while an import of the brand is running, or `conflict`
  */

@@ -12,7 +12,7 @@ export interface FoundPersonalization {
   readonly tag: string;
   /** Whether the SKU is unknown. */
   readonly isEmpty: boolean;
-  /** Of the SKU, its styles, and their choice groups: everything that can change the body. */
+  /** Everything that can change the body: the SKU, its styles, and their choice groups. */
   readonly fingerprints: readonly number[];
 }
 
@@ -45,7 +45,6 @@ export function toGroup(fragment: GroupFragment): Group {
 
 const cursor = new LineCursor();
 
-/** Numbers of the styles of packed lines, in order. */
 export function readStyleNumbers(lines: Uint8Array): number[] {
   const numbers: number[] = [];
   for (cursor.reset(lines); !cursor.isAtEnd; ) {
@@ -58,7 +57,6 @@ export function readStyleNumbers(lines: Uint8Array): number[] {
 /** Up to this number, searching an array costs less than a set. */
 const fewGroups = 32;
 
-/** Distinct numbers of the styles' groups, in order. */
 export function readGroupNumbers(styles: readonly PreparedStyle[]): number[] {
   const numbers: number[] = [];
   for (const { groups } of styles) {
@@ -75,7 +73,6 @@ export function renderEmpty(sku: string): FoundPersonalization {
   return { body: emptyBody, tag: emptyTag, isEmpty: true, fingerprints: [fingerprintOf(sku)] };
 }
 
-/** Everything that a SKU's response consists of. */
 export interface SkuParts {
   readonly sku: string;
   /** Packed. */
@@ -93,8 +90,8 @@ export function render(parts: SkuParts): FoundPersonalization {
   const json = maxBytes > scratch.length ? new Uint8Array(maxBytes) : scratch;
   json[0] = openingBrace;
   const { linesEnd, end } = write(json, 1, parts, encodeText(JSON.stringify(parts.sku)));
-  // The tag hashes hashes of equal length: one of the lines, one for each line's style, and one for
-  // each group. So different responses never concatenate to the same bytes.
+  // The tag hashes hashes of equal length, for the lines, each line's style, and each group, so
+  // that different responses never concatenate to the same bytes.
   const hashes = new BigUint64Array(1 + styles.length + groups.length);
   hashes[0] = hashOf(json.subarray(1 + linesStart.length, linesEnd));
   let place = 1;
@@ -111,14 +108,12 @@ function addFingerprints({ sku, styles, groups }: SkuParts, add: (fingerprint: n
 }
 
 interface Written {
-  /** Offset after the lines. */
   readonly linesEnd: number;
-  /** Offset after everything. */
   readonly end: number;
 }
 
 /**
- * Writes the three lists and the closing brace.
+ * Includes the closing brace.
  * @param sku as JSON
  */
 function write(json: Uint8Array, at: number, parts: SkuParts, sku: Uint8Array): Written {
@@ -138,12 +133,11 @@ export const maxBatchBytes = 16 * 2 ** 20;
 export const largeBatch = () =>
   new ServiceError("bad_request", "The personalization of these SKUs is larger than 16 MB. Request fewer at once.");
 
-/** A batch is written here first, unless it is large: new memory costs more than writing to it. */
+/** Reused, because new memory costs more than writing to it. */
 let batchScratch = new Uint8Array();
 const maxBatchScratchBytes = 2 ** 19;
 
 /**
- * Several SKUs as one response.
  * @param found their personalization, in the same order; undefined for unknown SKUs
  * @throws ServiceError `bad_request` if it is larger than 16 MB
  */
@@ -174,7 +168,7 @@ export function renderBatch(skus: readonly string[], found: readonly (SkuParts |
   return { body, tag: hashTag(body), isEmpty, fingerprints: [...fingerprints] };
 }
 
-/** The bytes, or a larger copy of those that are written, so that more have room. */
+/** Copies the bytes if there is too little room. */
 function withRoom(bytes: Uint8Array<ArrayBuffer>, end: number, more: number): Uint8Array<ArrayBuffer> {
   if (bytes.length - end >= more) return bytes;
   const larger = new Uint8Array(Math.max(bytes.length * 2, end + more));
@@ -182,7 +176,7 @@ function withRoom(bytes: Uint8Array<ArrayBuffer>, end: number, more: number): Ui
   return larger;
 }
 
-/** A response is written here first, unless it is large. */
+/** Reused for all but large responses. */
 const scratch = new Uint8Array(2 ** 16);
 const [quote, comma, openingBrace, brace, backslash] = encodeText('",{}\\') as unknown as [
   number,
@@ -197,16 +191,15 @@ const linesStart = encodeText('"pzlines":[');
 const stylesStart = encodeText('],"pzstyles":[');
 const groupsStart = encodeText('],"pzchoices":[');
 const bodyEnd = encodeText("]}");
-/** A line's JSON besides SKU, style, and packed data: names, quotes, and a comma. */
+/** The names, quotes, and comma of a line. */
 const lineBytes = '{"sku_id":"",'.length + statusStart.length + 16;
 const fixedBytes = 1 + linesStart.length + stylesStart.length + groupsStart.length + bodyEnd.length;
 
-/** Bytes of the styles and choices of a SKU in JSON. */
 export const rowBytesOf = ({ styles, groups }: SkuParts) => bytesOf(styles) + bytesOf(groups);
 
 /**
- * Upper limit of the three lists' size in JSON: up to six bytes for each unit of the SKU and each
- * packed byte, such as a control character.
+ * Up to six bytes of JSON, as for a control character, for each unit of the SKU and each packed
+ * byte.
  */
 function maxBytesOf(parts: SkuParts): number {
   const { sku, lines, styles } = parts;
@@ -215,10 +208,7 @@ function maxBytesOf(parts: SkuParts): number {
   return bytes;
 }
 
-/**
- * Writes the lines as JSON, separated by commas.
- * @returns the offset after them
- */
+/** @returns the offset after the lines */
 function writeLines(json: Uint8Array, at: number, { lines, styles }: SkuParts, sku: Uint8Array): number {
   let end = at;
   let index = 0;
@@ -239,10 +229,7 @@ function writeLines(json: Uint8Array, at: number, { lines, styles }: SkuParts, s
   return end;
 }
 
-/**
- * Appends one ASCII character in quotes.
- * @returns the offset after it
- */
+/** @returns the offset after the quotes */
 function appendQuoted(json: Uint8Array, at: number, character: number): number {
   json[at] = quote;
   json[at + 1] = character;
@@ -254,7 +241,7 @@ interface Rows {
   readonly rows: Uint8Array;
 }
 
-/** Size of the rows, with a comma between nonempty fragments. */
+/** Includes commas between nonempty fragments. */
 function bytesOf(fragments: readonly Rows[]): number {
   let bytes = 0;
   for (const { rows } of fragments) if (rows.length > 0) bytes += rows.length + 1;

@@ -5,9 +5,8 @@ import { type CurrentChange, findChange, makeCurrent, requireCurrent, type Versi
 
 /**
  * Makes another stored version of a brand current.
- * @param to an earlier or a later one, whose previous one becomes the one that is current now;
- *   undefined for the one that was current before, whose own previous one stays, so that the next
- *   rollback goes further back
+ * @param to undefined for the previous one, which keeps its own previous one, so that the next
+ *   rollback goes further back; any other one gets the current one as its previous one
  * @param onlyFrom refuses if another one is current by now
  * @returns undefined if no version was current before
  * @throws ServiceError `not_found`, with the brand's stored versions, or `conflict`
@@ -31,8 +30,8 @@ export async function rollBack(
       requireCurrent(kind, brand, change.from, onlyFrom);
       if (change.from === change.to) return change;
       if (to !== undefined) {
-        // Taken out of its place in the chain of previous versions first, so that the chain has no
-        // loop, and rollbacks one after the other reach each version once.
+        // Takes the version out of the chain of previous ones first, so that the chain has no loop,
+        // and repeated rollbacks reach each version once.
         const table = sql(kind.noun);
         await sql`UPDATE ${table} SET previous = (SELECT previous FROM ${table} WHERE id = ${to}) WHERE previous = ${to}`;
         await sql`UPDATE ${table} SET previous = ${change.from} WHERE id = ${to}`;

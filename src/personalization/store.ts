@@ -46,7 +46,7 @@ export async function listSkusWithPrefix(
   prefix: string,
   limit: number,
 ): Promise<string[]> {
-  // The index has them next to each other, so the condition needs no pattern.
+  // They are adjacent in the index, so the condition needs no pattern.
   const rows = await read<{ sku: string }>(
     `SELECT sku FROM ${tablesOf(generation).skus} WHERE sku >= $1 ORDER BY sku LIMIT ${limit}`,
     [prefix],
@@ -78,7 +78,7 @@ export function listGroupFragments(
   return readByNumber(database, `SELECT number, name, rows FROM ${tablesOf(generation).groups}`, numbers);
 }
 
-/** Numbers in one statement. The last one is repeated to fill it, so that it stays prepared. */
+/** The last number is repeated to fill a statement, so that it stays prepared. */
 const numbersPerStatement = 8;
 const numberPlaceholders = Array.from({ length: numbersPerStatement }, (_, index) => `$${index + 1}`).join(", ");
 
@@ -92,7 +92,7 @@ async function readByNumber<Row>({ read }: Queryable, select: string, numbers: r
   return found;
 }
 
-/** The rows of a style or choice group, as served; empty if it has none. */
+/** As served; empty if it has none. */
 export async function listRows(
   { read }: Queryable,
   generation: number,
@@ -148,7 +148,7 @@ export async function listGroupsOfChoice(
   choice: string,
   limit: number,
 ): Promise<string[]> {
-  // In JSON, quotes inside a value are escaped, so nothing else contains this text.
+  // JSON escapes quotes inside values, so nothing else contains this text.
   const text = `"choice_value":${JSON.stringify(choice)}}`;
   const rows = await read<{ name: string }>(
     `SELECT name FROM ${tablesOf(generation).groups} WHERE ${engine.contains("rows", "$1")} ORDER BY name LIMIT ${limit}`,

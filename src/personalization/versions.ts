@@ -5,17 +5,16 @@ import { findChangedFingerprints } from "./changes.ts";
 import { presentationFingerprint } from "./fingerprint.ts";
 import { personalizationImportName, presentationImportName } from "./options.ts";
 
-/** Fingerprints of the SKUs, styles, and choice groups that differ; undefined when unknown. */
+/** The SKUs, styles, and choice groups that differ; undefined when unknown. */
 export type Fingerprints = readonly number[] | undefined;
 
 /**
- * What a supplier delivered is kept as a version. Each brand has at most one current version of each
- * kind, and each version names the one that was current before it.
+ * A kind of delivery. A brand has at most one current version of each, and each version names the
+ * one that was current before it.
  */
 export interface VersionKind {
   /** Also the table that it is stored in. */
   readonly noun: "generation" | "presentation";
-  /** The job that imports it. */
   readonly job: string;
   /** Table expression: `id`, `brand`, `state`, `loaded_at`, `previous`, and `feed` of all versions. */
   readonly versions: string;
@@ -27,7 +26,6 @@ export interface VersionKind {
   readonly findDifference: (database: Database, brand: string, from: number, to: number) => Promise<Fingerprints>;
 }
 
-/** The three lists of a feed. */
 export const generations: VersionKind = {
   noun: "generation",
   job: personalizationImportName,
@@ -43,7 +41,6 @@ export const generations: VersionKind = {
   findDifference: (database, _brand, from, to) => findChangedFingerprints(database, from, to),
 };
 
-/** What styles, lines, and choices are called, and how they are filled in. */
 export const presentations: VersionKind = {
   noun: "presentation",
   job: presentationImportName,
@@ -57,7 +54,6 @@ export const presentations: VersionKind = {
   findDifference: async (_database, brand) => [presentationFingerprint(brand)],
 };
 
-/** The brand's current version. */
 export async function findCurrent(
   { sql }: Queryable,
   { current }: VersionKind,
@@ -67,7 +63,6 @@ export async function findCurrent(
   return found?.id;
 }
 
-/** The version of a brand that was loaded last. */
 export interface LastVersion {
   readonly id: number;
   /** The files it was loaded from, as JSON. */
@@ -92,16 +87,13 @@ export async function findLast(
   return last;
 }
 
-/** Another version becomes a brand's current one. */
 export interface CurrentChange {
-  /** The version that was current. */
   readonly from: number;
-  /** The one that is current now; the same if it was current already. */
+  /** Equals `from` if it was current already. */
   readonly to: number;
 }
 
 /**
- * Finds the change to another stored version.
  * @param to undefined for the one that was current before the current one
  * @returns undefined if it is not stored
  */
@@ -120,10 +112,7 @@ export async function findChange(
   return change;
 }
 
-/**
- * Makes a version the brand's current one.
- * @param compared the version that it was compared with, and how the two differ
- */
+/** @param compared the version that it was compared with, and how the two differ */
 export async function makeCurrent(
   transaction: Transaction,
   kind: VersionKind,
@@ -143,10 +132,7 @@ async function recordChange(transaction: Transaction, fingerprints: Fingerprints
   await recordPersonalizationChange(transaction, fingerprints);
 }
 
-/**
- * Refuses a change that somebody decided when another version was current.
- * @throws ServiceError `conflict`
- */
+/** @throws ServiceError `conflict` if the change was decided when another version was current */
 export function requireCurrent(kind: VersionKind, brand: string, current: number, expected = current): void {
   if (current !== expected) throw currentByNow(kind, brand, current);
 }

@@ -1,6 +1,4 @@
-/**
- * A larger batch is full, whatever its number of rows: a single choice group may take megabytes.
- */
+/** Even a few rows can exceed this: a single choice group may take megabytes. */
 const maxBatchBytes = 2 * 2 ** 20;
 
 /** Loads rows in batches. While one is loading, the next is built. */
@@ -36,7 +34,6 @@ export class BatchLoader<Row> implements AsyncDisposable {
     this.#pending.catch(() => {});
   }
 
-  /** Waits until everything is stored. */
   async finish(): Promise<void> {
     await this.#pending;
   }

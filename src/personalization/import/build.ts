@@ -28,7 +28,7 @@ import { UsageCounter } from "./usage.ts";
 const skusPerBatch = 20_000;
 const fragmentsPerBatch = 2_500;
 
-/** A row's memory besides its content. */
+/** A row's memory in addition to its content. */
 const rowBytes = 64;
 
 /** Example SKUs that are stored with a style. */
@@ -54,16 +54,12 @@ export interface Built {
   readonly styles: Difference | null;
   readonly choices: Difference | null;
   readonly size: { readonly rows: number; readonly skus: number; readonly styles: number; readonly choices: number };
-  /** Rows that a later row with the same key replaced, by list; with the first notes. */
+  /** Rows that a later row with the same key replaced. */
   readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
   readonly stylesWithoutLine: Occurrences;
   readonly unusedChoiceGroups: Occurrences;
-  /**
-   * Styles whose choice type has no choices, so that shoppers type text; the type may be
-   * misspelled.
-   */
+  /** Choice types without choices, possibly misspelled: shoppers then type text. */
   readonly typesWithoutChoices: Occurrences;
-  /** Whether a style names a choice group. */
   readonly usesChoices: boolean;
   /** All that differs from the current generation; undefined if unknown or too many. */
   readonly fingerprints: readonly number[] | undefined;
@@ -80,7 +76,7 @@ const reportedTypes = 30;
 
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
 
-/** Builds a generation from a feed's rows: merges, orders, compares, and loads them. */
+/** Merges, orders, compares, and loads a feed's rows. */
 export async function buildGeneration(rows: FeedRows, context: BuildContext): Promise<Built> {
   await using builder = new GenerationBuilder(rows, context);
   return await builder.build();

@@ -4,7 +4,6 @@ import { LineCursor } from "../packed-lines.ts";
 import type { FeedRows } from "./feed-rows.ts";
 
 export type OnDuplicate = (duplicate: {
-  /** Line of the later row. */
   readonly line: number;
   /** Line of the replaced row. */
   readonly earlier: number;
@@ -12,7 +11,7 @@ export type OnDuplicate = (duplicate: {
   readonly key: () => readonly [string, string];
 }) => void;
 
-/** A SKU with its packed lines, in display order. */
+/** The lines are in display order. */
 export interface SkuGroup {
   /** Number of rows in the feed, including replaced ones. */
   readonly read: number;
@@ -23,7 +22,7 @@ export interface SkuGroup {
   readonly styles: readonly number[];
 }
 
-/** The SKUs of a feed, in order. Of lines with the same style, the last one counts. */
+/** In order. Of lines with the same style, the last one counts. */
 export function* readSkus(rows: FeedRows, onDuplicate: OnDuplicate): Generator<SkuGroup> {
   const packer = new LinePacker();
   for (const { rows: read, key, content } of rows.groups("pzlines")) {
@@ -97,7 +96,7 @@ class LinePacker {
     this.#count = index;
   }
 
-  /** The index of the line that counts so far for this style; -1 if there is none. */
+  /** The index of the line with this style that counts so far; -1 if there is none. */
   #findEarlier(style: number, index: number): number {
     // Comparing a few lines is faster than looking them up.
     if (index < 16) {
@@ -129,7 +128,7 @@ class LinePacker {
   }
 }
 
-/** A style or a choice group with its rows, in display order. */
+/** The rows are in display order. */
 export interface TextGroup {
   /** Number of rows in the feed, including replaced ones. */
   readonly read: number;
@@ -140,15 +139,12 @@ export interface TextGroup {
 }
 
 export interface TextRow {
-  /** Line in the feed. */
   readonly line: number;
   /** In the contract's order of columns. */
   readonly values: readonly string[];
 }
 
-/**
- * The styles or choice groups of a feed, in order. Of rows with the same key, the last one counts.
- */
+/** In order. Of rows with the same key, the last one counts. */
 export function* readTextGroups(
   rows: FeedRows,
   list: "pzstyles" | "pzchoices",
@@ -186,7 +182,6 @@ const prefixesOf = (list: ListName) =>
   lists[list].columns.map((column, index) => `${index === 0 ? "{" : ","}${JSON.stringify(column)}:`);
 const prefixes = { pzstyles: prefixesOf("pzstyles"), pzchoices: prefixesOf("pzchoices") };
 
-/** JSON objects, separated by commas. */
 export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly TextRow[]): Uint8Array {
   let bytes = new Uint8Array(256 * rows.length);
   let end = 0;

@@ -15,10 +15,9 @@ import { RowBatch } from "./rows.ts";
 /** Bytes decoded into one batch: some thousand rows, a few milliseconds of work. */
 export const chunkBytes = 65_536;
 
-/** Limits memory if a file's objects have arbitrary field names. */
+/** Limits memory if objects have arbitrary field names. */
 const maxFieldNames = 1000;
 
-/** Reads one file of a feed in batches. */
 export class FeedReader {
   /** For the import report; complete once the file has been read. */
   readonly notes: string[] = [];
@@ -36,8 +35,7 @@ export class FeedReader {
   #accepted = 0;
 
   /**
-   * @param allowMissingHeader whether to read a file without a header, assuming the contract's
-   *   order of columns
+   * @param allowMissingHeader whether to assume the contract's columns for a file without a header
    */
   constructor(
     list: ListName,
@@ -66,7 +64,7 @@ export class FeedReader {
 
   /**
    * @param onRead receives the file's bytes as stored
-   * @throws ServiceError `invalid_input` if the file as a whole cannot be read.
+   * @throws ServiceError `invalid_input` if the file as a whole cannot be read
    */
   async *read(onRead: (bytes: Uint8Array) => void): AsyncGenerator<RowBatch> {
     const texts = this.#texts(onRead);

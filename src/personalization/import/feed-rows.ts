@@ -27,9 +27,7 @@ const statusOfLine = lists.pzlines.columns.indexOf("style_sku_status");
 export class FeedRows implements AsyncDisposable {
   /** Numbers the styles: first those with rows, in order, then those that only lines name. */
   readonly styleNames = new NameTable();
-  /** Number of styles with rows. */
   definedStyles = 0;
-  /** Style number of the last added line. */
   lastStyle = 0;
   count = 0;
   readonly #sorters: Readonly<Record<ListName, RowSorter>> = {
@@ -95,10 +93,7 @@ export class FeedRows implements AsyncDisposable {
     return true;
   }
 
-  /**
-   * Call it after the last row of a list.
-   * @throws ServiceError as {@link makeRoom}
-   */
+  /** @throws ServiceError as {@link makeRoom} */
   finish(list: ListName): Promise<void> {
     return this.#sorters[list].finish();
   }

@@ -3,14 +3,13 @@ import { dataFileNames } from "../../feed/file.ts";
 import { type ListName, listNames } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 
-/** Stored facts that identify an imported feed in the next import. */
+/** Stored to recognize an imported feed. */
 export interface FeedState {
   readonly files: KnownFiles<ListName>;
-  /** Reading options: with other options, the same files are a different feed. */
+  /** With other reading options, the same files are a different feed. */
   readonly format: string;
 }
 
-/** The options that determine how files are read. */
 export function formatOf({ encoding, separator, aliases }: PersonalizationOptions): string {
   return JSON.stringify({ encoding, separator, aliases });
 }

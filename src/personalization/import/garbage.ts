@@ -1,10 +1,7 @@
 /** Processing this much content leaves twenty times as much garbage. */
 const bytesPerCollection = 2 * 2 ** 20;
 
-/**
- * Collects garbage after this much content. The runtime alone collects too late for a small
- * process; more often would take more time.
- */
+/** The runtime alone collects too late for a small process; more often would take more time. */
 export class GarbageCollector {
   #bytes = 0;
 
@@ -15,7 +12,7 @@ export class GarbageCollector {
     Bun.gc(true);
   }
 
-  /** Passes pages on, and counts them once they have been used. */
+  /** Counts pages once they have been used. */
   async *countPages<Row>(pages: AsyncIterable<Row[]>, bytesOf: (row: Row) => number): AsyncGenerator<Row[]> {
     for await (const page of pages) {
       yield page;

@@ -9,8 +9,8 @@ import { packNumbers } from "../packed-lines.ts";
 import { type Fingerprints, generations, makeCurrent } from "../versions.ts";
 
 /**
- * Begins a generation beside the current one, and marks an unfinished one of the brand as removed.
- * Its run was killed, or fails from now on: the run that was claimed last wins.
+ * Also marks an unfinished generation of the brand as removed. Its run was killed, or fails from
+ * now on: the run that was claimed last wins.
  * @throws ServiceError `unavailable` when the run's lease expired
  */
 export async function beginGeneration(database: Database, brand: string, run: number): Promise<number> {
@@ -56,7 +56,7 @@ export interface GroupRow {
 }
 
 /**
- * Adds a batch of SKUs to a generation, all or none. They must be new, and in order.
+ * Adds new SKUs in order, all or none.
  * @throws ServiceError `unavailable` when another import of the brand began, or the disk is full
  */
 export function loadSkus(database: Database, generation: number, rows: readonly SkuRow[]): Promise<void> {
@@ -68,7 +68,6 @@ export function loadSkus(database: Database, generation: number, rows: readonly 
   });
 }
 
-/** Adds styles like {@link loadSkus}. */
 export function loadStyles(database: Database, generation: number, rows: readonly StyleRow[]): Promise<void> {
   return load(database, generation, {
     table: tablesOf(generation).styles,
@@ -79,7 +78,6 @@ export function loadStyles(database: Database, generation: number, rows: readonl
   });
 }
 
-/** Adds choice groups like {@link loadSkus}. */
 export function loadGroups(database: Database, generation: number, rows: readonly GroupRow[]): Promise<void> {
   return load(database, generation, {
     table: tablesOf(generation).groups,
@@ -98,7 +96,7 @@ async function load<Row>(database: Database, generation: number, rows: NewRows<R
   });
 }
 
-/** Numbers of a generation's rows, SKUs, styles, and single choices. */
+/** `choices` counts single choices. */
 export interface GenerationSize {
   readonly rows: number;
   readonly skus: number;
@@ -107,7 +105,6 @@ export interface GenerationSize {
 }
 
 /**
- * Makes a loaded generation current, in one transaction.
  * @param run the run that loaded it
  * @param feed the files it was loaded from, as JSON
  * @throws ServiceError as `requireUnderWay` does

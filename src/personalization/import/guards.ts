@@ -9,16 +9,14 @@ import {
 import { type ListName, lists } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 
-/** Below this number in the current version, the shares of additions and removals are not checked. */
+/** In smaller versions, the shares of additions and removals are not checked. */
 const minChecked = 20;
 
-/** Shares of what was there before. */
 interface MaxChanges {
   readonly max_added_share?: number;
   readonly max_removed_share: number;
 }
 
-/** Formats a share for a message. */
 const percent = (share: number) => `${Number((share * 100).toFixed(2))}%`;
 
 /**

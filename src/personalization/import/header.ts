@@ -6,7 +6,6 @@ import type { PersonalizationOptions } from "../options.ts";
 
 type Aliases = Pick<PersonalizationOptions, "aliases">;
 
-/** Maps a list's columns to a record's fields. */
 export interface Header {
   /** Each column's index among the fields. */
   readonly indexes: readonly number[];
@@ -17,11 +16,9 @@ export interface Header {
 }
 
 /**
- * Reads the first record of a file as its header. Columns may have any order, any case, and
- * aliases.
- * @param allowMissing whether to read a file without a header, assuming the contract's order of
- *   columns
- * @throws ServiceError `invalid_input` if columns are missing or duplicated.
+ * Columns may have any order, any case, and aliases.
+ * @param allowMissing whether to assume the contract's columns for a file without a header
+ * @throws ServiceError `invalid_input` if columns are missing or duplicated
  */
 export function readHeader(
   list: ListName,
@@ -83,16 +80,13 @@ const namesOf = (column: string, { aliases }: Aliases): string[] => [
   ...(aliases[column] ?? []).map((alias) => alias.trim().toLowerCase()),
 ];
 
-/**
- * Returns a function that detects a repeated header, as in concatenated files: each value, in the
- * order of the columns, is a name of its column.
- */
+/** Detects a repeated header, as in concatenated files: each value is a name of its column. */
 export function createHeaderTest(list: ListName, format: Aliases): (values: readonly string[]) => boolean {
   const columns = lists[list].columns.map((column) => {
     const names = namesOf(column, format);
     return { names, shortest: Math.min(...names.map((name) => name.length)) };
   });
-  // The last columns of each list are least likely to look like a name, so they come first.
+  // The last columns are least likely to look like a name, so they come first.
   const tests = columns.map((column, index) => ({ ...column, index })).reverse();
   return (values) => {
     for (const { names, shortest, index } of tests) {
@@ -103,7 +97,6 @@ export function createHeaderTest(list: ListName, format: Aliases): (values: read
   };
 }
 
-/** Another list that has all of these columns, if any. */
 function otherList(list: ListName, names: readonly string[]): ListName | undefined {
   const lowerCase = names.map((name) => name.toLowerCase());
   const match = listNames.find((candidate) => lists[candidate].columns.every((column) => lowerCase.includes(column)));

@@ -18,9 +18,8 @@ import { type FeedOptions, type ReadFeed, readFeed } from "./read-feed.ts";
 import { toReport } from "./report.ts";
 
 export interface ImportMode {
-  /** Whether a person started the import: an incomplete feed is then an error. */
+  /** Whether a person started it: an incomplete feed is then an error. */
   readonly isManual: boolean;
-  /** Whether to import the feed even if checks fail. */
   readonly isForced: boolean;
 }
 
@@ -47,7 +46,7 @@ export function personalizationImport(
   };
 }
 
-/** The files of the last import, if they were read with the same options. */
+/** Undefined if the last import read its files with other options. */
 function knownFiles(last: LastVersion | undefined, options: PersonalizationOptions): FeedState["files"] | undefined {
   const state = JSON.parse(last?.feed ?? "null") as FeedState | null;
   return state?.format === formatOf(options) ? state.files : undefined;
@@ -102,7 +101,7 @@ async function importFiles(
     await finishGeneration(database, run, brand, generation, size, JSON.stringify(state), change);
     reporter.acceptStaged();
   } catch (error) {
-    // If this fails, the next import removes the generation.
+    // Otherwise, the next import removes the generation.
     await abandonGeneration(database, brand, generation).catch(() => {});
     throw error;
   }

@@ -10,7 +10,7 @@ import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { countOccurrence, ListStatistics } from "./statistics.ts";
 
-/** Styles come before lines, so that a line with an undefined style is detected immediately. */
+/** Styles precede lines, so that a line with an undefined style is detected immediately. */
 const readingOrder: readonly ListName[] = ["pzchoices", "pzstyles", "pzlines"];
 
 const styleOfLine = lists.pzlines.columns.indexOf("style_code");
@@ -26,8 +26,8 @@ export type FeedOptions = PersonalizationOptions & Pick<SourceSettings, "maxFile
 
 /**
  * @param rows receives the accepted rows
- * @throws ServiceError `invalid_input` if a file as a whole cannot be read, or is too large, or the
- *   feed has too many rows, `conflict` if a file changed
+ * @throws ServiceError `invalid_input` if a file cannot be read, or the feed is too large;
+ *   `conflict` if a file changed
  */
 export async function readFeed(
   files: DeliveredFiles<ListName>,
@@ -55,7 +55,7 @@ export async function readFeed(
 
 type CountRows = (file: string, rows: number) => void;
 
-/** Counts the rows of all files. The first row beyond the limit fails the run, or is reported. */
+/** The first row beyond the limit fails the run, or is reported. */
 function createRowLimit(maxRows: number, isForced: boolean, reporter: Reporter): CountRows {
   let total = 0;
   return (file, rows) => {

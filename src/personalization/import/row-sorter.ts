@@ -16,7 +16,7 @@ import {
   type SortedGroup,
 } from "./sorted-runs.ts";
 
-/** Memory for records; when it is full, they are sorted and written to a file. */
+/** When it is full, the records are sorted and written to a file. */
 const defaultMemoryBytes = 8 * 2 ** 20;
 const writeBufferBytes = 256 * 1024;
 
@@ -49,7 +49,6 @@ export class RowSorter implements AsyncDisposable {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** The buffer for content, see {@link reserve}. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
@@ -124,10 +123,7 @@ export class RowSorter implements AsyncDisposable {
     this.#isSorted = true;
   }
 
-  /**
-   * Writes the records to the file, to make room.
-   * @throws ServiceError `unavailable` if the disk is full
-   */
+  /** @throws ServiceError `unavailable` if the disk is full */
   async spill(): Promise<void> {
     if (this.#count > 0) {
       const wasSorted = this.#isSorted;
@@ -162,14 +158,14 @@ export class RowSorter implements AsyncDisposable {
     file.write(buffer.subarray(0, used));
   }
 
-  /** Frees the memory of the records, unless they all fit. Nothing can be added afterward. */
+  /** Frees memory, unless all records fit. Nothing can be added afterward. */
   async finish(): Promise<void> {
     if (this.#file === undefined) return;
     await this.spill();
     this.#free();
   }
 
-  /** The groups in key order. May be called repeatedly, after everything was added. */
+  /** In key order. May be called repeatedly, after everything was added. */
   *groups(limit?: GroupLimit): Generator<SortedGroup> {
     this.#sort();
     const descriptor = this.#file === undefined ? undefined : openSync(this.#file.path, "r");

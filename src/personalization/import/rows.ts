@@ -10,7 +10,6 @@ export interface FeedRow {
   readonly values: readonly string[];
 }
 
-/** The accepted and rejected rows of one chunk of a file. */
 export class RowBatch {
   readonly rows: FeedRow[] = [];
   readonly rejected: RejectedRow[] = [];
@@ -25,10 +24,7 @@ export class RowBatch {
     this.#nextPosition = position;
   }
 
-  /**
-   * Accepts a row, or rejects it if a value is invalid.
-   * @param source returns the row's text, for a message
-   */
+  /** @param source returns the row's text, for a message */
   add(line: number, values: readonly unknown[], source: () => string): void {
     const { columns } = lists[this.#list];
     for (let index = 0; index < columns.length; index++) {

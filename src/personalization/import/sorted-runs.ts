@@ -2,14 +2,14 @@ import { readSync } from "node:fs";
 import { compareBytes, readUint32 } from "../bytes.ts";
 
 /**
- * A record: the length of its content (4 bytes), the number of its rows (4), the length of its key
- * (2), the key, the content.
+ * A record: the content's length (4 bytes), the number of rows (4), the key's length (2), key,
+ * content.
  */
 export const headBytes = 10;
 export const rowsOffset = 4;
 export const keyBytesOffset = 8;
 
-/** Memory for reading a file's sorted runs, shared by all of them. */
+/** Shared by all runs of a file. */
 const readBufferBytes = 4 * 2 ** 20;
 const minRunBufferBytes = 4096;
 const maxRunBufferBytes = 256 * 1024;
@@ -68,7 +68,6 @@ export class MemoryReader extends RecordReader {
   }
 }
 
-/** Reads a part of a file. */
 export class FileReader extends RecordReader {
   readonly #descriptor: number;
   #position: number;
@@ -93,10 +92,7 @@ export class FileReader extends RecordReader {
     return true;
   }
 
-  /**
-   * Makes bytes available.
-   * @returns false at the end of the run
-   */
+  /** @returns false at the end of the run */
   #fill(needed: number): boolean {
     if (this.#filled - this.#start >= needed) return true;
     if (this.#position === this.#end && this.#filled === this.#start) return false;
@@ -120,7 +116,6 @@ export class FileReader extends RecordReader {
 export interface GroupLimit {
   readonly rows: number;
   readonly bytes: number;
-  /** Throws. */
   readonly refuse: (key: Uint8Array, content: Uint8Array) => never;
 }
 

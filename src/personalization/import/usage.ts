@@ -2,15 +2,14 @@ import { decodeText, encodeInto, readUint32, writeUint32 } from "../bytes.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
 
-/** Memory for the examples; when it is full, they are written to a file. */
+/** When it is full, the examples are written to a file. */
 const exampleBytes = 4 * 2 ** 20;
 /** Each example is preceded by its length. */
 const headBytes = 4;
 
 /**
- * Counts how often numbered names are used, and keeps the first users of each as examples. An index
- * of lines by style could replace it, but made imports into an embedded store four to five times
- * slower.
+ * Counts uses of numbered names, and keeps the first users of each. An index of lines by style
+ * could replace it, but made imports into an embedded store four to five times slower.
  */
 export class UsageCounter implements AsyncDisposable {
   readonly #maxExamples: number;
@@ -18,7 +17,6 @@ export class UsageCounter implements AsyncDisposable {
   readonly #examples: RowSorter;
   #groups: Generator<SortedGroup> | undefined;
 
-  /** @param maxExamples examples per name */
   constructor(maxExamples: number, memoryBytes = exampleBytes) {
     this.#maxExamples = maxExamples;
     this.#examples = new RowSorter(memoryBytes);
@@ -45,10 +43,7 @@ export class UsageCounter implements AsyncDisposable {
     return this.#examples.spill();
   }
 
-  /**
-   * Call it after the last user.
-   * @throws ServiceError as {@link makeRoom}
-   */
+  /** @throws ServiceError as {@link makeRoom} */
   finish(): Promise<void> {
     return this.#examples.finish();
   }

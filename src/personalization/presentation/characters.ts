@@ -1,10 +1,10 @@
-/** Besides letters, digits, and the like: what a class has to escape, with the flag `u` or `v`. */
+/** Characters that a class must escape, with the flag `u` or `v`. */
 const special = /[\^$\\.*+?()[\]{}|/-]/;
 
 /**
- * Turns allowed characters into a class of a regular expression: `A-Z0-9 &` becomes `[ &0-9A-Z]`.
- * A hyphen between two characters makes a range; at the start or the end it stands for itself.
- * `\p{L}` stands for all characters with a property of Unicode, and `\-` for the hyphen.
+ * Turns allowed characters into a class of a regular expression: `A-Z0-9 &` becomes `[ &0-9A-Z]`. A
+ * hyphen between two characters makes a range; at the start or end it stands for itself. `\p{L}` is
+ * a property of Unicode, and `\-` a hyphen.
  * @throws Error that says what is wrong
  */
 export function toCharacterClass(text: string): string {
@@ -48,7 +48,7 @@ function* tokenize(text: string): Generator<Token> {
 
 const write = ({ text, isProperty }: Token) => (!isProperty && special.test(text) ? `\\${text}` : text);
 
-/** Beside a range, a character such as `&` could be doubled, which means something else with the flag `v`. */
+/** Next to a range, `&` could be doubled, which has another meaning with the flag `v`. */
 const writeEnd = ({ text }: Token) => (/[!-/:-@[-`{-~]/.test(text) ? `\\x${text.charCodeAt(0).toString(16)}` : text);
 
 function isProperty(text: string): boolean {

@@ -5,8 +5,7 @@ import { walkGroups, walkStyles } from "./codes.ts";
 import { choiceKey, describeKey, keyOf, lineKey, listLocales, type PresentationEntry, styleKey } from "./entry.ts";
 
 /**
- * Compares a presentation with a generation: codes that have no name in a locale that others have,
- * and entries whose codes the feed does not have.
+ * Finds codes without a name in a locale that others have, and entries that are not in the feed.
  * @param count called for each finding
  */
 export async function checkPresentation(

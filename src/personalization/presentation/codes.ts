@@ -3,26 +3,24 @@ import type { Database } from "../../database/database.ts";
 import { decodeText } from "../bytes.ts";
 import { walkFragments } from "../generation-walk.ts";
 
-/** A style of a feed with its lines. */
 export interface FeedStyle {
   readonly style: string;
   readonly lines: readonly Style[];
 }
 
-/** A choice group of a feed with its choices. */
 export interface FeedGroup {
   readonly group: string;
   readonly choices: readonly Choice[];
 }
 
-/** Every style of a generation that has lines, by code. */
+/** Styles with lines, by code. */
 export async function* walkStyles(database: Database, generation: number): AsyncGenerator<FeedStyle> {
   for await (const page of walkFragments(database, generation, "styles")) {
     for (const { key, content } of page) yield { style: decodeText(key), lines: parseRows<Style>(content) };
   }
 }
 
-/** Every choice group of a generation that has choices, by name. */
+/** Groups with choices, by name. */
 export async function* walkGroups(database: Database, generation: number): AsyncGenerator<FeedGroup> {
   for await (const page of walkFragments(database, generation, "groups")) {
     for (const { key, content } of page) yield { group: decodeText(key), choices: parseRows<Choice>(content) };

@@ -12,11 +12,10 @@ const maxName = 200;
 const maxHelp = 2000;
 const maxImage = 2000;
 const maxCharacters = 1000;
-/** Of graphemes in a line. */
 const maxLimit = 1000;
-/** Of a code, in UTF-16 units. */
+/** In UTF-16 units. */
 const maxCode = 2600;
-/** Each needs memory in every process that serves it. */
+/** Every serving process keeps all of them in memory. */
 export const maxLocales = 50;
 
 const text = (max: number) =>
@@ -26,7 +25,7 @@ const text = (max: number) =>
     .refine((value) => !isLonger(value, max), { error: `is longer than ${max} characters`, abort: true })
     .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value.replaceAll("\n", "")), "has control characters");
 
-/** Locales that differ only in case would be one; the file says which text is meant. */
+/** Rejects locales that differ only in case, because one of the texts would be lost. */
 const texts = (max: number) =>
   z
     .unknown()
@@ -87,14 +86,13 @@ const rules = {
 const appearanceSchema = z.strictObject(appearance);
 const lineSchema = z.strictObject({ ...appearance, ...rules });
 
-/** A problem of an entry. */
 export interface EntryProblem {
   /** The field, such as `["name", "de"]`; empty if it is the whole entry. */
   readonly path: readonly string[];
   readonly reason: string;
 }
 
-/** @returns the entry, or what is wrong with it, as far as reports tell */
+/** @returns the entry, or its problems, as many as reports show */
 export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | EntryProblem[] {
   const problem = findCodeProblem(key);
   if (problem !== undefined) return [{ path: [], reason: problem }];
@@ -109,7 +107,7 @@ export function checkEntry(key: EntryKey, values: unknown): PresentationEntry | 
   });
 }
 
-/** Codes have to be in the feed, whose values are never empty and have no NUL. */
+/** A feed's values are never empty, and have no NUL. */
 function findCodeProblem(key: EntryKey): string | undefined {
   for (const [name, code = ""] of Object.entries(key)) {
     if (code === "") return `the ${name} is empty`;
@@ -123,7 +121,7 @@ function describeUnknown(field: string, fields: readonly string[]): string {
   return `is not a field; ${suggest(field, fields, "fields")}`;
 }
 
-/** Entries in the order of their keys, so that equal files make equal documents. */
+/** Sorted by key, so that equal files make equal documents. */
 export const sortEntries = (entries: Iterable<PresentationEntry>) =>
   [...entries]
     .map((entry) => ({ key: keyOf(entry), entry }))

@@ -1,8 +1,8 @@
 import { quoteIfOdd } from "../../base/format.ts";
-/** Texts by locale. */
+/** By locale. */
 export type Texts = Readonly<Record<string, string>>;
 
-/** How a style, a line, or a choice is shown. Everything is optional. */
+/** Everything is optional. */
 export interface Appearance {
   readonly name?: Texts | undefined;
   readonly help?: Texts | undefined;
@@ -10,7 +10,7 @@ export interface Appearance {
   readonly image?: string | undefined;
 }
 
-/** The rules of what a shopper types into a line. They are the same in every language. */
+/** Rules for a shopper's text, the same in every language. */
 export interface LineRules {
   /** Number of graphemes. */
   readonly limit?: number | undefined;
@@ -20,13 +20,12 @@ export interface LineRules {
   readonly uppercase?: boolean | undefined;
 }
 
-/** The codes that an entry describes. */
 export type EntryKey =
   | { readonly style: string; readonly line?: undefined }
   | { readonly style: string; readonly line: string }
   | { readonly group: string; readonly choice: string };
 
-/** The entry of a presentation for a style, a line (by its display sequence), or a choice. */
+/** A line is identified by its display sequence. */
 export type PresentationEntry = EntryKey & Appearance & LineRules;
 
 /** No code contains a NUL, so different keys differ. */

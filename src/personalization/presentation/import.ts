@@ -19,7 +19,6 @@ import { findEntries, savePresentation } from "./store.ts";
 
 type Files = DeliveredFiles<"presentation">;
 
-/** Reads a presentation file and makes it the brand's current presentation. */
 export function presentationImport(options: PresentationOptions, settings: SourceSettings, mode: ImportMode): Work {
   return async (context) => {
     const { database, brand, reporter, signal } = context;
@@ -86,7 +85,6 @@ function count(reporter: Reporter, { entries, rejected }: ParsedPresentation): v
   for (const problems of rejected) reporter.reject(...problems);
 }
 
-/** How entries differ from the current ones. */
 function compare(current: readonly PresentationEntry[], entries: readonly PresentationEntry[]): Difference {
   const before = new Map(current.map((entry) => [keyOf(entry), JSON.stringify(entry)]));
   let [added, changed] = [0, 0];
@@ -98,7 +96,7 @@ function compare(current: readonly PresentationEntry[], entries: readonly Presen
   return { total: entries.length, added, changed, removed: current.length + added - entries.length };
 }
 
-/** Lists the reasons not to use a file, each a clause without a period. */
+/** The reasons not to use a file, each a clause without a period. */
 function listViolations(
   file: string,
   { entries, rejected }: ParsedPresentation,

@@ -3,7 +3,10 @@ import { findSourceProblem } from "../../feed/address.ts";
 import { planShape } from "../../jobs/options.ts";
 import { personalizationShape, sourceOf } from "../options.ts";
 
-/** Returns what is wrong with the source of a presentation, which is one file, or undefined if it is valid. */
+/**
+ * A presentation is one file.
+ * @returns undefined if the source is valid
+ */
 export function findFileSourceProblem(text: string): string | undefined {
   const name = text.split("/").at(-1) ?? "";
   const isKnown = /^.*\.toml(\.gz|\.zst)?$/i.test(name);
@@ -29,5 +32,4 @@ export const presentationShape = {
 
 export const presentationImportSchema = z.strictObject({ ...presentationShape, ...planShape });
 
-/** The options of `presentation-import` for one brand. */
 export type PresentationOptions = z.infer<typeof presentationImportSchema>;

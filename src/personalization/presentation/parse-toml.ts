@@ -4,7 +4,6 @@ import { excerpt, type RejectedRow, shorten } from "../../jobs/import-report.ts"
 import { checkEntry } from "./entries.ts";
 import type { EntryKey, PresentationEntry } from "./entry.ts";
 
-/** Content of a presentation file. */
 export interface ParsedPresentation {
   readonly entries: readonly PresentationEntry[];
   /** The problems of each entry that is not used. */
@@ -12,8 +11,7 @@ export interface ParsedPresentation {
 }
 
 /**
- * Parses a presentation in TOML: `[styles.CODE]`, `[styles.CODE.lines.SEQUENCE]`, and
- * `[choices.GROUP.VALUE]`.
+ * Reads `[styles.CODE]`, `[styles.CODE.lines.SEQUENCE]`, and `[choices.GROUP.VALUE]`.
  * @throws ServiceError `invalid_input` if it is not TOML
  */
 export function parsePresentationToml(text: string, file: string): ParsedPresentation {
@@ -51,7 +49,7 @@ class TomlPresentation implements ParsedPresentation {
     }
   }
 
-  /** The tables in a table, each with its name and its path. */
+  /** Each with its name and its path. */
   *#tablesIn(value: unknown, path: readonly string[]): Generator<[string, TomlTable, string[]]> {
     if (!isTable(value)) return this.#reject(path, "expected a table");
     for (const [name, inner] of Object.entries(value)) {
@@ -63,7 +61,7 @@ class TomlPresentation implements ParsedPresentation {
   #add(key: EntryKey, values: TomlTable, path: readonly string[]): void {
     const entry = checkEntry(key, values);
     if (!Array.isArray(entry)) {
-      // A table that is only around others says nothing.
+      // A table that only contains others is no entry.
       if (Object.keys(values).length > 0) this.entries.push(entry);
       return;
     }

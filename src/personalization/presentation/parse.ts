@@ -5,11 +5,10 @@ import { maxLocales, sortEntries } from "./entries.ts";
 import { listLocales } from "./entry.ts";
 import { type ParsedPresentation, parsePresentationToml } from "./parse-toml.ts";
 
-/** Every process that serves it keeps it in memory. The job takes 740 MB to parse 4 MB. */
+/** Every serving process keeps it in memory. Parsing 4 MB takes the job 740 MB. */
 const maxBytes = 4 * 2 ** 20;
 
 /**
- * Reads and parses a presentation file.
  * @param name the name for messages
  * @param onRead receives the bytes as stored
  * @throws ServiceError `invalid_input` if the file as a whole cannot be used

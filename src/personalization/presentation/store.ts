@@ -4,24 +4,23 @@ import { presentationFingerprint } from "../fingerprint.ts";
 import { findCurrent, makeCurrent, presentations, removeOldVersions } from "../versions.ts";
 import type { PresentationEntry } from "./entry.ts";
 
-/** A stored presentation of a brand. */
 export interface StoredPresentation {
   readonly id: number;
   readonly loadedAt: string;
   readonly isCurrent: boolean;
   readonly entries: number;
-  /** The one that was current before it; it may not be stored any more. */
+  /** The previously current one, which may no longer be stored. */
   readonly previous: number | null;
 }
 
-/** The brand's stored presentations, the newest first. */
+/** Newest first. */
 export async function listPresentations({ sql }: Queryable, brand: string): Promise<StoredPresentation[]> {
   const rows = await sql<(Omit<StoredPresentation, "isCurrent"> & { since: string | null })[]>`
     SELECT id, loaded_at AS "loadedAt", since, entries, previous FROM presentation WHERE brand = ${brand} ORDER BY id DESC`;
   return rows.map(({ since, ...row }) => ({ ...row, isCurrent: since !== null }));
 }
 
-/** The entries of a presentation; undefined if it is not stored any more. */
+/** Undefined if the presentation is no longer stored. */
 export async function findEntries({ read }: Queryable, id: number): Promise<PresentationEntry[] | undefined> {
   const [row] = await read<{ document: string }>("SELECT document FROM presentation WHERE id = $1", [id]);
   return row && (JSON.parse(row.document) as PresentationEntry[]);
@@ -37,8 +36,7 @@ export interface NewPresentation {
 }
 
 /**
- * Stores a presentation, and makes it the brand's current one.
- * @param run the run that does so
+ * Makes the new presentation the brand's current one.
  * @throws ServiceError as `requireUnderWay` does
  */
 export function savePresentation(

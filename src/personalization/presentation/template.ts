@@ -4,8 +4,8 @@ import { type FeedStyle, walkGroups, walkStyles } from "./codes.ts";
 import { toTomlKey } from "./parse-toml.ts";
 
 /**
- * Writes a presentation in TOML with every code of a generation: limits and the like as the
- * instruction texts state them, and names to fill in as comments.
+ * Writes a presentation in TOML with every code: limits from the instruction texts, and names to
+ * fill in as comments.
  */
 export async function* writeTemplate(database: Database, generation: number, locale: string): AsyncGenerator<string> {
   yield `# Write names and help texts by locale, and remove the # before them. Everything is optional.\n`;
@@ -39,7 +39,7 @@ function describeLine({ label, hint, optional, limit, characters }: Instruction,
   ];
 }
 
-/** JSON escapes all that TOML does, except for the character DEL. */
+/** JSON escapes everything that TOML does, except DEL. */
 const toTomlText = (text: string) => JSON.stringify(text.toWellFormed()).replaceAll("\x7f", "\\u007F");
 
 /** TOML allows no control characters in comments. */
