@@ -16,7 +16,6 @@ import { sampleFolderOf } from "./sample-feeds.ts";
 
 export interface Admin {
   readonly routes: Routes;
-  /** Settles when the operators' actions in progress have ended. */
   readonly settled: () => Promise<void>;
 }
 
@@ -24,8 +23,8 @@ export interface Admin {
 const maxWrongTokenLines = 60;
 
 /**
- * Whether anyone may act: this is the sample brand with its own feeds, and only this machine can
- * reach it. A proxy in front would let others in.
+ * Whether anyone may act: only this machine can reach the sample brand with its own feeds. A proxy
+ * in front would let others in.
  */
 const isDemo = (config: Config) =>
   sampleFolderOf(config) !== undefined &&
@@ -40,7 +39,6 @@ const demoViewer = (): Viewer => ({
   formToken: randomBytes(32).toString("base64url"),
 });
 
-/** Composes the admin listener: the console, the operators' actions, and access to them. */
 export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
   const { config, connections, log, jobs, scheduler, requests } = context;
   const { networks } = requests;

@@ -24,10 +24,8 @@ export interface Purging {
 
 interface PurgingContext {
   readonly database: Database;
-  /** Id of this process, unique in the store. */
   readonly holder: string;
   readonly cache: ResponseCache;
-  /** URL of the public listener. */
   readonly originUrl: string;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -52,15 +50,15 @@ export function createPurging(config: Config, purge: PurgeOptions): Purging {
 }
 
 /**
- * Identifies all that responses depend on besides the data: the version and these settings. Any
- * part of an endpoint's request may determine which cache it purges.
+ * Identifies everything that responses depend on besides the data: version and settings. Any part
+ * of an endpoint's request may determine which cache it purges.
  */
 export const formOf = ({ shopDomain, brand, visible, defaultLocale, purge }: Config): string => {
   const endpoint = purge?.cdn === "generic" ? purge : null;
   return hashTag(JSON.stringify([packageJson.version, shopDomain, brand, visible, defaultLocale, endpoint]));
 };
 
-/** Addresses of changed objects. SKUs are those that this process has dropped from its cache. */
+/** SKUs are those that this process has dropped from its cache. */
 function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
   const keys = changes.flatMap((change) => (change.noun === "product" ? (change.key ?? []) : []));
   // A handle that is no longer used would cause a lookup on the platform.
@@ -75,7 +73,6 @@ function toPaths(changes: readonly Change[], cache: ResponseCache): string[] {
   ];
 }
 
-/** Replaces a wildcard address by one that works on this machine. */
 function toReachable(url: string): string {
   return url.replace(/^(https?:\/\/)(0\.0\.0\.0|\[::\])/, "$1localhost");
 }

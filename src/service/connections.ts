@@ -8,10 +8,7 @@ import type { ConnectOptions } from "../database/engines/engine.ts";
 import { closeDatabase, explainStoreError, openDatabase } from "../database/index.ts";
 import type { Part } from "./parts.ts";
 
-/**
- * A process's connections to its store, by purpose, so that waits for one purpose do not delay the
- * others.
- */
+/** Connections by purpose, so that waiting for one does not delay the others. */
 export interface Connections {
   /** For requests, and to notice changes on the same server that requests read. */
   readonly serving: Database;
@@ -22,7 +19,6 @@ export interface Connections {
   readonly background: Database;
 }
 
-/** Options for connections that may go through a connection pooler. */
 export function pooledOptions({ databaseDirectUrl, databasePrepare }: Config): ConnectOptions {
   const isPooled = databaseDirectUrl !== "";
   return { isPooled, isPrepared: !isPooled || databasePrepare === "on" };
@@ -62,38 +58,39 @@ function divide(connections: number): Readonly<Record<"writer" | "serving" | "ba
 
 const listAll = ({ serving, scheduling, writer, background }: Connections) => [serving, scheduling, writer, background];
 
-/** Drops the connections that share the requests' route: they may never respond. */
+/** Drops the connections on the requests' route, which may never respond. */
 export function reconnectReads(connections: Connections, { databaseDirectUrl }: Config): void {
   const { serving, background } = connections;
   const lost = databaseDirectUrl === "" ? listAll(connections) : [serving, background];
   for (const database of lost) database.reconnect();
 }
 
-/** Says whether the store accepts writes, and is whole as far as it was read. */
+/** Whether the store accepts writes, and is undamaged as far as it was read. */
 export interface WriteCheck extends Part {
-  /** Why not, as of the last check; undefined if it does. */
+  /** The reason if it does not. */
   readonly problem: () => string | undefined;
 }
 
 const writeCheckMs = 5000;
 
-/** Checks whether the store accepts writes, until it is stopped: reads may go on without. */
+/** Runs until it is stopped. Reads may continue without writes. */
 export function checkWrites({ serving, writer }: Connections, log: Log): WriteCheck {
   const stopping = new AbortController();
   const { signal } = stopping;
   let problem: string | undefined;
   const check = async () => {
     try {
-      // Writes may reach only the parts that are whole.
+      // Writes may only touch undamaged parts.
       if (serving.damage !== undefined) throw serving.damage;
-      // Another value each time: an embedded store does not write a page that stays the same.
-      // In a transaction, which gives up a connection that only reads, for the next check.
+      // Another value each time, because an embedded store does not write an unchanged page. A
+      // transaction, because it drops a read-only connection before the next check.
       await writer.inTransaction((transaction) => saveCursor(transaction, "write-check", crypto.randomUUID()));
       if (problem !== undefined) log.info("the store accepts writes again");
       problem = undefined;
     } catch (error) {
       const failure = writer.engine.classify(error);
-      // A store that is busy with another write accepts writes. One that cannot be reached is reported as such.
+      // A store that is busy with another write accepts writes. An unreachable one is reported
+      // elsewhere.
       if (failure === "busy" || failure === "locked" || failure === "lost") return;
       const { message } = explainStoreError(writer, error) as Error;
       if (problem === undefined) log.error({ reason: message }, "the store accepts no writes, or is damaged");
@@ -118,8 +115,8 @@ const watchMs = 2000;
 const silenceMs = 15_000;
 
 /**
- * Drops write connections that stop responding, until it is stopped: a lost machine closes none.
- * With a connection pooler, reads may still work.
+ * Drops write connections that stop responding, until it is stopped: a lost machine closes none,
+ * and with a pooler, reads may still work.
  */
 export function watchWrites({ scheduling, writer }: Connections): Part {
   const stopping = new AbortController();

@@ -8,7 +8,6 @@ import type { Connections, WriteCheck } from "./connections.ts";
 import type { DeliveryHandling } from "./push.ts";
 import type { RequestHandling } from "./requests.ts";
 
-/** Runs jobs on their schedules, and on demand. */
 export interface ServiceScheduler extends Scheduler {
   /**
    * @returns the run's id

@@ -22,14 +22,13 @@ interface JobContext {
   readonly config: Config;
   readonly log: Log;
   readonly brand: string;
-  /** Whether to import although checks fail. */
   readonly isForced: boolean;
   readonly platform: Platform | undefined;
 }
 
 type JobFactory<Options> = (options: Options, context: JobContext) => Job | undefined;
 
-/** Every job, in the order of first runs. Each subject defines its own options. */
+/** In the order of first runs. */
 const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } = {
   "catalog-import": ({ source, max_removed_share: maxRemovedShare }, { config, brand, isForced }) => {
     const { visible, maxFileMegabytes } = config;
@@ -73,7 +72,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
 /** Only a person can force an import. */
 const modeOf = (isForced: boolean): ImportMode => ({ isManual: isForced, isForced });
 
-/** Loads a job's code only when the job runs, so that the service starts faster. */
+/** Loads code only when a job runs, so that the service starts faster. */
 const onDemand =
   (load: () => Promise<Work>): Work =>
   async (...context) =>
@@ -132,7 +131,6 @@ export function presentationImportJob(
   });
 }
 
-/** Creates a job that imports delivered files. */
 function importJob<File extends string>(
   name: JobName,
   { source }: { readonly source: string },

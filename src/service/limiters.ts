@@ -10,7 +10,7 @@ const platformTimeoutMs = 10_000;
 const deliveryConcurrency = 2000;
 /** The platform waits for five seconds. */
 const deliveryTimeoutMs = 4000;
-/** Concurrent requests to the platform; its throttle sets their rate. */
+/** The platform's throttle sets their rate. */
 const platformConcurrency = 8;
 
 /** A product with thousands of variants takes minutes on the smallest plan. */

@@ -10,12 +10,9 @@ import { publicRoutes } from "./public.ts";
 import { createReadiness, createStoreReader } from "./readiness.ts";
 import { createSamplePages } from "./sample.ts";
 
-/** How long requests in progress may take after the listeners close. */
+/** For requests in progress after the listeners close. */
 const graceMs = 4000;
-/**
- * How long the public listener is open before the console is loaded, which takes about ten
- * milliseconds.
- */
+/** Before the console is loaded, which takes about ten milliseconds. */
 const firstRequestsMs = 5;
 
 export interface Listeners extends Part {
@@ -23,7 +20,6 @@ export interface Listeners extends Part {
   readonly adminUrl: string;
 }
 
-/** Opens the public listener, then the admin listener. */
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
   const { config, log, requests, push } = context;
   const open = createOpener(context);
@@ -63,8 +59,9 @@ const addressesOf = (config: Config) => ({
 });
 
 /**
- * Finds out whether the listeners will open, before the first runs, which may take long.
- * @throws ServiceError `unavailable` when an address cannot be bound, `invalid_setting` when they are the same
+ * Checks before the first runs, which may take long, whether the listeners can open.
+ * @throws ServiceError `unavailable` when an address cannot be bound, `invalid_setting` when they
+ *   are the same
  */
 export async function probeListeners(config: Config): Promise<void> {
   const { host, port, adminHost, adminPort } = config;
@@ -76,7 +73,6 @@ export async function probeListeners(config: Config): Promise<void> {
   for (const address of Object.values(addressesOf(config))) await probeAddress(address);
 }
 
-/** Opens listeners and remembers them, so that they can be stopped. */
 function createOpener({ config, requests }: ServiceContext) {
   const listeners: Listener[] = [];
   const addresses = addressesOf(config);

@@ -7,10 +7,7 @@ import { measureJobs } from "../jobs/metrics.ts";
 import type { ServiceContext } from "./context.ts";
 import type { StoreReader } from "./readiness.ts";
 
-/**
- * Measures the store, which all processes share, and this process. Unknown metrics are omitted,
- * because the others then matter even more.
- */
+/** Omits what is unknown, because the other metrics then matter even more. */
 export async function measureService(store: StoreReader, context: ServiceContext): Promise<Metric[]> {
   const { requests, push, purging } = context;
   const { cache, limiters, isStoreUnreachable } = requests.meters;

@@ -18,9 +18,9 @@ const brokenDaysAgo = 2;
 const note = "sample data: this run took place when the service first started, with the clock of its scheduled time";
 
 /**
- * Gives a new store of the sample brand a history for its console: runs each job once for each of
- * the past seven days, with the clock set to a time in its schedule. One feed changes during the
- * week, and another is broken once.
+ * Gives a new store of the sample brand a history: runs each job once for each of the past seven
+ * days, with the clock set to its schedule. One feed changes during the week, and another is broken
+ * once.
  * @param folder of the sample's feeds
  */
 export async function runPastWeek(config: Config, folder: string, log: Log, signal: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ function configOf(daysAgo: number, folder: string, config: Config): Config {
   const broken = [join(folder, "broken", "missing-title.ndjson")];
   const jobs = {
     ...config.jobs,
-    // Nothing is still writing the sample's files.
+    // The sample's files are complete.
     ...(presentation && {
       "presentation-import": presentation.map((options) => ({ ...options, settle_seconds: 0 })),
     }),

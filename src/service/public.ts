@@ -60,7 +60,7 @@ export function publicRoutes({ cache, config, operationContext, readiness, pages
   };
 }
 
-/** Loads a route's code with its first request, so that the service starts faster. */
+/** Loads code with the first request, so that the service starts faster. */
 const onDemand = (load: () => Promise<Handler>): Route => ({
   get: async (...request) => (await load())(...request),
 });

@@ -25,15 +25,11 @@ export interface DeliveryContext {
   readonly connections: Connections;
   readonly log: Log;
   readonly requests: RequestHandling;
-  /** Id of this process, unique in the store. */
   readonly holder: string;
   readonly signal: AbortSignal;
 }
 
-/**
- * Accepts deliveries, and reads delivered products while no other process does, until the signal
- * aborts.
- */
+/** Also reads delivered products while no other process does, until the signal aborts. */
 export function startDeliveries(
   platform: Platform,
   receiver: DeliveryReceiver,

@@ -18,7 +18,6 @@ import { listJobStatus } from "../jobs/status.ts";
 import { listCurrentGenerations } from "../personalization/generation.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** Reads the store, which all processes share, within a time limit. */
 export interface StoreReader {
   readonly readHealth: () => Promise<HealthReadings>;
   readonly readAll: () => Promise<StoreReadings>;
@@ -37,14 +36,12 @@ export interface StoreReadings {
 /** Load balancers wait one second for a probe; a busy machine may need half of that itself. */
 const readingLimitMs = 500;
 
-/**
- * Reads the store for probes and metrics, which must respond quickly even if the store does not.
- */
+/** Probes and metrics must respond quickly even if the store does not. */
 export function createStoreReader(context: ServiceContext): StoreReader {
   const { connections, requests, push, purging } = context;
   const { background } = connections;
   const jobStatus = () => listJobStatus(background, context.jobs);
-  /** Starts a time limit for everything that one probe or scrape reads. */
+  /** One time limit for everything that one probe or scrape reads. */
   const begin = () => {
     const lateAtMs = performance.now() + readingLimitMs;
     return async <T>(query: () => Promise<T>): Promise<StoreReading<T>> => {
@@ -95,11 +92,10 @@ export function createReadiness(context: ServiceContext, store: StoreReader): Ha
     }),
   };
   const advisory: Record<string, Check> = {
-    // All replicas share the store. Out of rotation, even the responses in their caches would be
-    // unavailable.
+    // All replicas share the store. Out of rotation, even cached responses would be unavailable.
     database: () =>
       requests.meters.isStoreUnreachable() ? "cannot be reached; only cached responses are served" : undefined,
-    // Nothing is lost yet: every response is as true as before.
+    // Responses are still as current as before.
     writes: () => context.writes.problem(),
     data,
     jobs: (reading) => reading.problem ?? describeStale(reading, true),

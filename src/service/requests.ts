@@ -25,7 +25,6 @@ import { createLimiters } from "./limiters.ts";
 import type { Part } from "./parts.ts";
 import type { PublicContext } from "./public.ts";
 
-/** Sources of this process's metrics. */
 export interface ProcessMeters {
   readonly requests: RequestCounter;
   readonly cache: ResponseCache;
@@ -42,7 +41,6 @@ export interface RequestHandling extends Part {
   /** Whether cached responses can be served while the store is unreachable. */
   servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;
-  /** Returns the context that a listener's endpoints share. */
   forListener(listener: "public" | "admin"): ListenerContext;
 }
 
@@ -64,7 +62,7 @@ export async function startRequestHandling(
   const namespaces = namespacesByNoun(operations);
   const policies = [config.cachePersonalization, config.cacheProducts];
   const servableMs = Math.max(verifiedForMs, ...policies.map(({ staleIfErrorS }) => staleIfErrorS * 1000));
-  /** Whether the cache was verified lately enough to serve from it. */
+  /** Whether the cache was verified recently enough to serve from it. */
   const isServable = () => performance.now() - changeLog.verifiedAtMs <= servableMs;
   const cache = new ResponseCache(config.memoryMegabytes * 2 ** 20, () => changeLog.verifiedAtMs);
   const personalization = new PersonalizationReader(config.brand, config.defaultLocale);
@@ -74,7 +72,7 @@ export async function startRequestHandling(
       storeLimiter: limiters.store,
       log,
       onEvent: async (event) => {
-        // What was made from lost changes is in no log of changes.
+        // Data from lost changes appears in no change log.
         if (event.kind === "replaced") personalization.forget();
         await invalidate(cache, namespaces, event);
         if (event.kind === "replaced") await removePurgeStates(writer);

@@ -11,7 +11,6 @@ import { examplePath, isSampleShop } from "../sample/shop.ts";
 /** When run from source, the first call bundles the widget. */
 export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
 
-/** Uses the same concurrency limit as the operations. */
 function contextOf(
   { brand, publicUrl }: Config,
   { query, findProduct, personalization }: OperationContext,
@@ -30,7 +29,7 @@ function contextOf(
 export const createSamplePages = (config: Config, context: OperationContext): Readonly<Record<string, RenderPage>> =>
   isSampleShop(config.shopDomain) ? samplePages(contextOf(config, context)) : {};
 
-/** Finds an active product, preferably one that can be personalized. */
+/** Prefers a product that can be personalized. */
 export async function findDefaultSampleProduct(
   config: Config,
   context: OperationContext,

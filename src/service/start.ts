@@ -38,17 +38,16 @@ export interface Service {
   stop(isUrgent: boolean): Promise<void>;
 }
 
-/** How long the service waits for first runs before it listens anyway. */
+/** Wait for first runs before listening anyway. */
 const firstRunsMs = 10_000;
 
 /**
- * Opens the store, runs jobs that have never succeeded, listens, and runs the jobs on their
- * schedules.
+ * Runs jobs that have never succeeded before it listens.
  * @param signal aborts when the service must stop, perhaps while it waits for first runs
  */
 export async function startService(config: Config, log: Log, signal: AbortSignal): Promise<Service> {
   const parts = new Parts();
-  // All background work begins to stop at once; then the parts wait for it in order.
+  // All background work begins to stop at once; the parts then wait for it in order.
   const stopping = new AbortController();
   const abort = () => stopping.abort(new ServiceError("unavailable", "the service was stopped"));
   signal.addEventListener("abort", abort, { once: true });
@@ -78,7 +77,6 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
     const { runPastWeek } = await import("./past-week.ts");
     await runPastWeek(config, sampleFolder, log, signal);
   }
-  /** Id of this process, unique in the store. */
   const holder = crypto.randomUUID();
   // Stopped late, because it drops connections that would never respond.
   parts.add(watchWrites(connections));
@@ -123,7 +121,6 @@ const refuseRun = async () => {
   );
 };
 
-/** Starts the jobs' schedules, unless `SCHEDULER` is off. */
 function startJobs(
   jobs: readonly PlannedJob[],
   { scheduling, writer }: Connections,
@@ -154,7 +151,7 @@ function startJobs(
   };
 }
 
-/** A shop without these jobs may be intended or an oversight. */
+/** This may be intended or an oversight. */
 function noteMissingSync(platform: Platform | undefined, { jobs }: Config, log: Log): void {
   if (platform === undefined || jobs["catalog-sync"] !== undefined || jobs["catalog-reconcile"] !== undefined) return;
   log.info(

@@ -10,8 +10,7 @@ import { parameter } from "../http/request.ts";
 import { fileHandler } from "../http/static-file.ts";
 
 /**
- * Bundled when this file is loaded from source, or when the executable is built, so it cannot be
- * older than its source.
+ * Bundled when this file is loaded from source, or built, so it cannot be older than its source.
  */
 const { script, form, formFile } = buildPersonalizer();
 const version = hashTag(script);
