@@ -59,6 +59,19 @@ export function writeUint32(bytes: Uint8Array, at: number, number: number): void
   bytes[at + 3] = number >>> 24;
 }
 
+type Numbers = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+
+export function grow<Kind extends Numbers>(old: Kind, larger: Kind): Kind {
+  larger.set(old);
+  return replace(old, larger);
+}
+
+/** Frees the old memory now: the garbage collector would let several old arrays accumulate. */
+export function replace<Kind extends Numbers>(old: Kind, other: Kind): Kind {
+  old.buffer.transfer(0);
+  return other;
+}
+
 /** Reads up to four bytes as a big-endian number, padded with zeros. */
 export function readWord(bytes: Uint8Array, at: number, length: number): number {
   let word = (bytes[at] as number) << 24;

@@ -6,7 +6,7 @@ import { fingerprintOf } from "./fingerprint.ts";
 /** With more changes than this, caches are cleared as a whole. */
 const maxFingerprints = 100_000;
 
-export class ChangedFingerprints implements Required<DifferenceVisitor> {
+export class ChangedFingerprints implements DifferenceVisitor {
   readonly #found: number[] = [];
 
   /** Undefined if there are too many. */

@@ -1,14 +1,14 @@
 import type { Queryable } from "../database/database.ts";
-import { compareBytes, equalBytes } from "./bytes.ts";
+import { compareBytes, equalBytes, grow } from "./bytes.ts";
 import { type StyleCode, type Walked, walkFragments, walkSkus, walkStyleCodes } from "./generation-walk.ts";
 import { NameTable } from "./name-table.ts";
 import { LineCursor } from "./packed-lines.ts";
 
 /** Keys are in UTF-8; keys and contents are valid only during the call. */
 export interface DifferenceVisitor {
-  added?(key: Uint8Array, after: Uint8Array): void;
-  changed?(key: Uint8Array, before: Uint8Array, after: Uint8Array): void;
-  removed?(key: Uint8Array, before: Uint8Array): void;
+  added(key: Uint8Array, after: Uint8Array): void;
+  changed(key: Uint8Array, before: Uint8Array, after: Uint8Array): void;
+  removed(key: Uint8Array, before: Uint8Array): void;
 }
 
 type IsSame = (before: Uint8Array, after: Uint8Array) => boolean;
@@ -39,14 +39,14 @@ export class OrderedComparison {
       const order = before === undefined ? 1 : compareKeys(before.key, key);
       if (before === undefined || order > 0) {
         this.added++;
-        this.#visitor.added?.(key, after);
+        this.#visitor.added(key, after);
         return true;
       }
       this.#index++;
       if (order === 0) {
         if (this.#isSame(before.content, after)) return true;
         this.changed++;
-        this.#visitor.changed?.(key, before.content, after);
+        this.#visitor.changed(key, before.content, after);
         return true;
       }
       this.#remove(before);
@@ -70,7 +70,7 @@ export class OrderedComparison {
 
   #remove({ key, content }: Walked): void {
     this.removed++;
-    this.#visitor.removed?.(key, content);
+    this.#visitor.removed(key, content);
   }
 }
 
@@ -82,7 +82,7 @@ export async function compareGenerations(
   from: number,
   to: number,
   visitor: DifferenceVisitor,
-): Promise<OrderedComparison> {
+): Promise<void> {
   const walk = (generation: number) =>
     kind === "skus" ? walkSkus(database, generation) : walkFragments(database, generation, kind);
   const isSame =
@@ -95,7 +95,6 @@ export async function compareGenerations(
     await Bun.sleep(0);
   }
   await comparison.finish();
-  return comparison;
 }
 
 async function readStyleNames(database: Queryable, generation: number): Promise<NameTable> {
@@ -116,7 +115,9 @@ export async function createLineComparison(codes: AsyncIterable<StyleCode[]>, na
   for await (const page of codes) {
     for (const { number, code } of page) {
       const other = names.findBytes(code);
-      if (number >= numbers.length) numbers = grow(numbers, number);
+      if (number >= numbers.length) {
+        numbers = grow(numbers, new Uint32Array(Math.max(numbers.length * 2, number + 1)));
+      }
       numbers[number] = other;
       isIdentity &&= other === number;
     }
@@ -136,12 +137,4 @@ export async function createLineComparison(codes: AsyncIterable<StyleCode[]>, na
     }
     return one.isAtEnd && other.isAtEnd;
   };
-}
-
-function grow(numbers: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(Math.max(numbers.length * 2, index + 1));
-  larger.set(numbers);
-  // Frees the memory now instead of at the next garbage collection.
-  numbers.buffer.transfer(0);
-  return larger;
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
-import { decodeText, encodeInto } from "./bytes.ts";
+import { decodeText, encodeInto, grow, replace } from "./bytes.ts";
 
 const initialSlots = 4096;
 /** Beyond this, the table of slots grows. */
@@ -28,12 +28,6 @@ export class NameTable {
   #slots = new Uint32Array(initialSlots);
   #scratch = new Uint8Array(1024);
   #dropped = 0;
-
-  /** @returns the name's number; 0 if it was not added */
-  find(name: string): number {
-    const length = this.#encode(name);
-    return this.#slots[this.#findSlot(this.#scratch, length)] as number;
-  }
 
   /**
    * @param name in UTF-8
@@ -129,17 +123,4 @@ function hash(bytes: Uint8Array, start: number, end: number): number {
   for (let index = start; index < end; index++) value = Math.imul(value ^ (bytes[index] as number), 0x01000193);
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   return (value ^ (value >>> 13)) >>> 0;
-}
-
-type Numbers = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
-
-function grow<Kind extends Numbers>(old: Kind, larger: Kind): Kind {
-  larger.set(old);
-  return replace(old, larger);
-}
-
-/** Frees the old memory now: the garbage collector would let several old arrays accumulate. */
-function replace<Kind extends Numbers>(old: Kind, other: Kind): Kind {
-  old.buffer.transfer(0);
-  return other;
 }

@@ -87,6 +87,13 @@ export async function findLast(
   return last;
 }
 
+export function unchangedNote(noun: "feed" | "file", source: string, last: LastVersion | undefined): string {
+  const wasRolledBack = last !== undefined && last.current !== last.id;
+  return wasRolledBack
+    ? `${source}: skipped: the ${noun} has not changed since its import was rolled back; use --force to import it again`
+    : `${source}: skipped: the ${noun} has not changed since the last import`;
+}
+
 export interface CurrentChange {
   readonly from: number;
   /** Equals `from` if it was current already. */

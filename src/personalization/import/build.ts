@@ -10,17 +10,17 @@ import {
 } from "../../jobs/import-report.ts";
 import { decodeText, readUint32 } from "../bytes.ts";
 import { ChangedFingerprints } from "../changes.ts";
-import { createLineComparison, OrderedComparison } from "../difference.ts";
+import { createLineComparison, type DifferenceVisitor, OrderedComparison } from "../difference.ts";
 import { type Walked, walkFragments, walkSkus, walkStyleCodes } from "../generation-walk.ts";
 import { type ListName, lists } from "../lists.ts";
 import { NameTable, tooManyNames } from "../name-table.ts";
 import { maxStylesOfGroup } from "../store.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import { ChoiceCounter } from "./choice-counter.ts";
-import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
+import { type OnDuplicate, readSkus, readTextGroups, type TextGroup, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
-import { loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
+import { type GenerationSize, loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
 import { countOccurrence, FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
@@ -53,7 +53,7 @@ export interface Built {
   readonly skus: Difference | null;
   readonly styles: Difference | null;
   readonly choices: Difference | null;
-  readonly size: { readonly rows: number; readonly skus: number; readonly styles: number; readonly choices: number };
+  readonly size: GenerationSize;
   /** Rows that a later row with the same key replaced. */
   readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
   readonly stylesWithoutLine: Occurrences;
@@ -77,12 +77,7 @@ const reportedTypes = 30;
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
 
 /** Merges, orders, compares, and loads a feed's rows. */
-export async function buildGeneration(rows: FeedRows, context: BuildContext): Promise<Built> {
-  await using builder = new GenerationBuilder(rows, context);
-  return await builder.build();
-}
-
-class GenerationBuilder implements AsyncDisposable {
+export class GenerationBuilder implements AsyncDisposable {
   readonly #rows: FeedRows;
   readonly #context: BuildContext;
   readonly #changes = new ChangedFingerprints();
@@ -168,11 +163,7 @@ class GenerationBuilder implements AsyncDisposable {
   }
 
   async #buildStyles() {
-    const { database, current, files } = this.#context;
-    const comparison =
-      database && current !== undefined
-        ? new OrderedComparison(this.#walkFragments(database, current, "styles"), this.#changes)
-        : undefined;
+    const comparison = this.#compareFragments("styles", this.#changes);
     const unused = new FirstInFile<string>(reportedExamples);
     await using loader = this.#loader(fragmentsPerBatch, loadStyles);
     let [number, count] = [0, 0];
@@ -189,10 +180,7 @@ class GenerationBuilder implements AsyncDisposable {
         while (!this.#stylesOf.tryAdd(group, `${number}`)) await this.#stylesOf.makeRoom();
       }
       const skus = this.#skusOf.countOf(number);
-      if (skus === 0) {
-        const line = Math.min(...rows.map((row) => row.line));
-        unused.add(line, () => `${files.pzstyles}:${line}: ${excerpt(name)}`);
-      }
+      if (skus === 0) this.#addUnused(unused, "pzstyles", name, rows);
       const examples = this.#skusOf.takeExamplesOf(number);
       const style = { number, code: name, rows: json, groups: [...groups], skus, examples };
       if (this.#add(loader, style, json.length)) await this.#send(loader);
@@ -211,12 +199,8 @@ class GenerationBuilder implements AsyncDisposable {
 
   /** @param defined number of groups that have choices */
   async #buildGroups(defined: number) {
-    const { database, current, files } = this.#context;
     const choices = new ChoiceCounter(this.#changes);
-    const comparison =
-      database && current !== undefined
-        ? new OrderedComparison(this.#walkFragments(database, current, "groups"), choices)
-        : undefined;
+    const comparison = this.#compareFragments("groups", choices);
     const unused = new FirstInFile<string>(reportedExamples);
     await using loader = this.#loader(fragmentsPerBatch, loadGroups);
     let [number, count] = [0, 0];
@@ -227,10 +211,7 @@ class GenerationBuilder implements AsyncDisposable {
       const json = toJsonRows("pzchoices", rows);
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
       const styles = this.#stylesOf.takeExamplesOf(number).map(Number);
-      if (styles.length === 0) {
-        const line = Math.min(...rows.map((row) => row.line));
-        unused.add(line, () => `${files.pzchoices}:${line}: ${excerpt(name)}`);
-      }
+      if (styles.length === 0) this.#addUnused(unused, "pzchoices", name, rows);
       if (this.#add(loader, { number, name, rows: json, styles }, json.length)) await this.#send(loader);
     }
     const missing: Occurrences = { count: 0, examples: [] };
@@ -272,9 +253,16 @@ class GenerationBuilder implements AsyncDisposable {
     return loader.add(row, bytes);
   }
 
-  #walkFragments(database: Database, generation: number, kind: "styles" | "groups") {
+  #compareFragments(kind: "styles" | "groups", visitor: DifferenceVisitor): OrderedComparison | undefined {
+    const { database, current } = this.#context;
+    if (database === undefined || current === undefined) return undefined;
     const bytesOf = ({ key, content }: Walked) => rowBytes + key.length + content.length;
-    return this.#garbage.countPages(walkFragments(database, generation, kind), bytesOf);
+    return new OrderedComparison(this.#garbage.countPages(walkFragments(database, current, kind), bytesOf), visitor);
+  }
+
+  #addUnused(unused: FirstInFile<string>, list: ListName, name: string, rows: TextGroup["rows"]): void {
+    const line = Math.min(...rows.map((row) => row.line));
+    unused.add(line, () => `${this.#context.files[list]}:${line}: ${excerpt(name)}`);
   }
 
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {

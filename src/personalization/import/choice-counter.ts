@@ -1,13 +1,13 @@
 import type { Choice } from "../../contract/personalization.ts";
-import { decodeText } from "../bytes.ts";
 import type { DifferenceVisitor } from "../difference.ts";
+import { parseRows } from "../presentation/codes.ts";
 
 /** Counts differing choices when groups are compared, and passes the groups on. */
 export class ChoiceCounter implements DifferenceVisitor {
   readonly counts = { added: 0, changed: 0, removed: 0 };
-  readonly #groups: Required<DifferenceVisitor>;
+  readonly #groups: DifferenceVisitor;
 
-  constructor(groups: Required<DifferenceVisitor>) {
+  constructor(groups: DifferenceVisitor) {
     this.#groups = groups;
   }
 
@@ -35,6 +35,5 @@ export class ChoiceCounter implements DifferenceVisitor {
 
 /** Maps each choice's value to its JSON. */
 function parseChoices(rows: Uint8Array): Map<string, string> {
-  const choices = JSON.parse(`[${decodeText(rows)}]`) as Choice[];
-  return new Map(choices.map((choice) => [choice.choice_value, JSON.stringify(choice)]));
+  return new Map(parseRows<Choice>(rows).map((choice) => [choice.choice_value, JSON.stringify(choice)]));
 }

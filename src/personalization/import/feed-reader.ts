@@ -32,7 +32,6 @@ export class FeedReader {
   readonly #isCsv: boolean;
   readonly #isHeader: (values: readonly string[]) => boolean;
   #delimiter: Delimiter | null = null;
-  #accepted = 0;
 
   /**
    * @param allowMissingHeader whether to assume the contract's columns for a file without a header
@@ -68,10 +67,7 @@ export class FeedReader {
    */
   async *read(onRead: (bytes: Uint8Array) => void): AsyncGenerator<RowBatch> {
     const texts = this.#texts(onRead);
-    for await (const batch of this.#isCsv ? this.#readCsv(texts) : this.#readNdjson(texts)) {
-      this.#accepted += batch.rows.length;
-      yield batch;
-    }
+    yield* this.#isCsv ? this.#readCsv(texts) : this.#readNdjson(texts);
     if (this.encoding !== "utf-8") this.notes.push(`${this.#file.name}: read as ${this.encoding}`);
     if (this.#delimiter !== null && this.#delimiter !== ",") {
       this.notes.push(`${this.#file.name}: read with delimiter ${JSON.stringify(this.#delimiter)}`);
@@ -79,7 +75,7 @@ export class FeedReader {
   }
 
   #startBatch(): RowBatch {
-    return new RowBatch(this.#list, this.#file.name, this.#accepted);
+    return new RowBatch(this.#list, this.#file.name);
   }
 
   async *#texts(onRead: (bytes: Uint8Array) => void): AsyncGenerator<string> {

@@ -6,6 +6,7 @@ import { createGenerationTables, indexGenerationTables, tablesOf } from "../../d
 import { requireUnderWay } from "../../jobs/claim.ts";
 import { removeMarkedGenerations } from "../generation-removal.ts";
 import { packNumbers } from "../packed-lines.ts";
+import type { GroupFragment, StyleFragment } from "../store.ts";
 import { type Fingerprints, generations, makeCurrent } from "../versions.ts";
 
 /**
@@ -33,24 +34,14 @@ export interface SkuRow {
   readonly lines: Uint8Array;
 }
 
-export interface StyleRow {
-  readonly number: number;
-  readonly code: string;
-  /** JSON objects, separated by commas; empty if only lines name the style. */
-  readonly rows: Uint8Array;
-  /** Numbers of its choice groups, in the order of its rows. */
-  readonly groups: readonly number[];
+export interface StyleRow extends StyleFragment {
   /** How many SKUs offer it. */
   readonly skus: number;
   /** The first SKUs that offer it. */
   readonly examples: readonly string[];
 }
 
-export interface GroupRow {
-  readonly number: number;
-  readonly name: string;
-  /** JSON objects, separated by commas; empty if only styles name the group. */
-  readonly rows: Uint8Array;
+export interface GroupRow extends GroupFragment {
   /** Numbers of the first styles that use it. */
   readonly styles: readonly number[];
 }

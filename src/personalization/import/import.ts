@@ -8,8 +8,8 @@ import { removeOldGenerations, removeUnfinishedGenerations } from "../generation
 import type { listNames } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 import { personalizationImportName } from "../options.ts";
-import { findLast, generations, type LastVersion } from "../versions.ts";
-import { type Built, buildGeneration } from "./build.ts";
+import { findLast, generations, type LastVersion, unchangedNote } from "../versions.ts";
+import { type Built, GenerationBuilder } from "./build.ts";
 import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
 import { FeedRows } from "./feed-rows.ts";
 import { abandonGeneration, beginGeneration, finishGeneration } from "./generation-loading.ts";
@@ -39,7 +39,7 @@ export function personalizationImport(
       const { maxFileMegabytes } = settings;
       for (const note of delivery.notes) reporter.note(note);
       await importFiles(delivery.files, { ...options, maxFileMegabytes }, mode, last, context);
-    } else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
+    } else if (delivery.status === "unchanged") reporter.note(unchangedNote("feed", options.source, last));
     else if (mode.isManual) {
       throw new ServiceError("invalid_input", `${delivery.reason}; use --force to import the feed as it is`);
     } else reporter.note(`the feed is incomplete; the next run tries again: ${delivery.reason}`);
@@ -62,13 +62,6 @@ async function removeLeftovers(database: Database, brand: string, reporter: Repo
   }
 }
 
-function unchangedNote(source: string, last: LastVersion | undefined): string {
-  const wasRolledBack = last !== undefined && last.current !== last.id;
-  return wasRolledBack
-    ? `${source}: skipped: the feed has not changed since its import was rolled back; use --force to import it again`
-    : `${source}: skipped: the feed has not changed since the last import`;
-}
-
 type Files = DeliveredFiles<(typeof listNames)[number]>;
 
 async function importFiles(
@@ -78,11 +71,20 @@ async function importFiles(
   last: LastVersion | undefined,
   context: RunContext,
 ): Promise<void> {
-  const { database, run, brand, reporter } = context;
+  const { database, run, brand, reporter, signal, onProgress } = context;
   await using rows = new FeedRows(files);
   const read = await readFeed(files, options, isForced, rows, context);
   const build = async (generation?: number) => {
-    const built = await buildFrom(rows, files, last, generation, context);
+    await using builder = new GenerationBuilder(rows, {
+      database,
+      current: last?.current,
+      generation,
+      files: { pzlines: files.pzlines.name, pzstyles: files.pzstyles.name, pzchoices: files.pzchoices.name },
+      signal,
+      onProgress: (merged, isDone) =>
+        onProgress?.({ file: "storing", rows: merged, done: merged, total: rows.count, isDone }),
+    });
+    const built = await builder.build();
     reportBuilt(reporter, read, built);
     const violations = listViolations(toReport(read, built), reporter.report, options, built.usesChoices);
     reporter.failUnlessForced(violations, isForced);
@@ -109,25 +111,6 @@ async function importFiles(
   await removeOldGenerations(database, brand, options.keep_generations).catch(({ message }: Error) =>
     reporter.note(`cannot remove the oldest generation; the next import tries again: ${message}`),
   );
-}
-
-/** @param generation the one to load; undefined for a dry run */
-function buildFrom(
-  rows: FeedRows,
-  files: Files,
-  last: LastVersion | undefined,
-  generation: number | undefined,
-  { database, signal, onProgress }: RunContext,
-): Promise<Built> {
-  return buildGeneration(rows, {
-    database,
-    current: last?.current,
-    generation,
-    files: { pzlines: files.pzlines.name, pzstyles: files.pzstyles.name, pzchoices: files.pzchoices.name },
-    signal,
-    onProgress: (merged, isDone) =>
-      onProgress?.({ file: "storing", rows: merged, done: merged, total: rows.count, isDone }),
-  });
 }
 
 function reportBuilt(reporter: Reporter, read: ReadFeed, built: Built): void {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../../base/temporary-folder.ts";
-import { compareBytes, encodeInto, readUint32, readWord } from "../bytes.ts";
+import { compareBytes, encodeInto, grow, readUint32, readWord, replace } from "../bytes.ts";
 import { sortByKey } from "./key-sort.ts";
 import {
   FileReader,
@@ -78,7 +78,9 @@ export class RowSorter implements AsyncDisposable {
 
   #begin(key: string): void {
     this.#finishRecord();
-    if (this.#count === this.#starts.length) this.#starts = grow(this.#starts);
+    if (this.#count === this.#starts.length) {
+      this.#starts = grow(this.#starts, new Uint32Array(this.#starts.length * 2));
+    }
     const start = this.#end;
     const keyEnd = encodeInto(this.#bytes, start + headBytes, key);
     const keyBytes = keyEnd - start - headBytes;
@@ -180,11 +182,8 @@ export class RowSorter implements AsyncDisposable {
   }
 
   #free(): void {
-    // Frees the memory now instead of at the next garbage collection.
-    this.#bytes.buffer.transfer(0);
-    this.#starts.buffer.transfer(0);
-    this.#bytes = new Uint8Array();
-    this.#starts = new Uint32Array();
+    this.#bytes = replace(this.#bytes, new Uint8Array());
+    this.#starts = replace(this.#starts, new Uint32Array());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -192,11 +191,4 @@ export class RowSorter implements AsyncDisposable {
     this.#file?.[Symbol.dispose]();
     await this.#folder?.remove();
   }
-}
-
-function grow(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(numbers.length * 2);
-  larger.set(numbers);
-  numbers.buffer.transfer(0);
-  return larger;
 }

@@ -5,8 +5,6 @@ import { keyFields, type ListName, lists, maxKeyBytes, maxSkuLength } from "../l
 /** A row's values as unchanged text, in the list's order of columns. */
 export interface FeedRow {
   readonly line: number;
-  /** Index among the accepted rows of the file. */
-  readonly position: number;
   readonly values: readonly string[];
 }
 
@@ -15,13 +13,10 @@ export class RowBatch {
   readonly rejected: RejectedRow[] = [];
   readonly #list: ListName;
   readonly #file: string;
-  #nextPosition: number;
 
-  /** @param position position of the first accepted row */
-  constructor(list: ListName, file: string, position: number) {
+  constructor(list: ListName, file: string) {
     this.#list = list;
     this.#file = file;
-    this.#nextPosition = position;
   }
 
   /** @param source returns the row's text, for a message */
@@ -34,7 +29,7 @@ export class RowBatch {
       this.#reject({ line, field, reason }, source());
       return;
     }
-    this.rows.push({ line, position: this.#nextPosition++, values: values as readonly string[] });
+    this.rows.push({ line, values: values as readonly string[] });
   }
 
   reject(line: number, reason: string, text?: string): void {

@@ -1,4 +1,4 @@
-import { decodeText, encodeInto, readUint32, writeUint32 } from "../bytes.ts";
+import { decodeText, encodeInto, grow, readUint32, writeUint32 } from "../bytes.ts";
 import { RowSorter } from "./row-sorter.ts";
 import type { SortedGroup } from "./sorted-runs.ts";
 
@@ -33,7 +33,9 @@ export class UsageCounter implements AsyncDisposable {
       writeUint32(sorter.bytes, offset, end - offset - headBytes);
       sorter.commit(end);
     }
-    if (number >= this.#counts.length) this.#growTo(number);
+    if (number >= this.#counts.length) {
+      this.#counts = grow(this.#counts, new Uint32Array(Math.max(this.#counts.length * 2, number + 1)));
+    }
     this.#counts[number] = count + 1;
     return true;
   }
@@ -61,13 +63,6 @@ export class UsageCounter implements AsyncDisposable {
       if (decodeText(next.value.key) === key) return toTexts(next.value.content);
     }
     return [];
-  }
-
-  #growTo(number: number): void {
-    const larger = new Uint32Array(Math.max(this.#counts.length * 2, number + 1));
-    larger.set(this.#counts);
-    this.#counts.buffer.transfer(0);
-    this.#counts = larger;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,7 +8,7 @@ import type { Difference } from "../../jobs/import-report.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
 import { tooManyChanges } from "../import/guards.ts";
 import type { ImportMode } from "../import/import.ts";
-import { findCurrent, findLast, generations, type LastVersion, presentations } from "../versions.ts";
+import { findCurrent, findLast, generations, presentations, unchangedNote } from "../versions.ts";
 import { checkPresentation } from "./check.ts";
 import { keyOf, listLocales, type PresentationEntry } from "./entry.ts";
 import type { PresentationOptions } from "./options.ts";
@@ -29,16 +29,10 @@ export function presentationImport(options: PresentationOptions, settings: Sourc
     if (delivery.status === "complete") {
       for (const note of delivery.notes) reporter.note(note);
       await importFile(delivery.files, options, mode, context);
-    } else if (delivery.status === "unchanged") reporter.note(unchangedNote(options.source, last));
+    } else if (delivery.status === "unchanged") reporter.note(unchangedNote("file", options.source, last));
     else if (mode.isManual) throw new ServiceError("invalid_input", delivery.reason);
     else reporter.note(`the file is incomplete; the next run tries again: ${delivery.reason}`);
   };
-}
-
-function unchangedNote(source: string, last: LastVersion | undefined): string {
-  return last !== undefined && last.current !== last.id
-    ? `${source}: skipped: the file has not changed since its import was rolled back; use --force to import it again`
-    : `${source}: skipped: the file has not changed since the last import`;
 }
 
 async function importFile(
