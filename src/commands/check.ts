@@ -4,7 +4,8 @@ import { listFirstProducts } from "../catalog/product.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { Database } from "../database/database.ts";
-import { type ConnectOptions, closeDatabase, inspectStore, isOtherSchema, openStored } from "../database/index.ts";
+import type { ConnectOptions } from "../database/engines/engine.ts";
+import { closeDatabase, inspectStore, isOtherSchema, openStored } from "../database/index.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import { findPause, type JobPause } from "../jobs/job-pause.ts";
 import { findLastSuccess } from "../jobs/runs.ts";
@@ -113,13 +114,10 @@ async function findProblem(work: () => Promise<unknown>, timeout?: AbortSignal):
   }
 }
 
-interface Stored {
-  readonly pauses: ReadonlyMap<PlannedJob, JobPause>;
-  /** Sentences about missing data, and runs that take too long. */
-  readonly warnings: readonly string[];
-}
-
-/** Ignores a store that is absent or unreadable: its check reports that. */
+/**
+ * Reads the paused jobs, and lists missing data and runs that take too long. Ignores a store that is
+ * absent or unreadable: its check reports that.
+ */
 async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, jobs: readonly PlannedJob[]) {
   const pauses = new Map<PlannedJob, JobPause>();
   const warnings: string[] = [];
@@ -145,7 +143,7 @@ async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, job
     const store = await openStored(databaseDirectUrl || databaseUrl);
     if (store !== undefined) await read(store).finally(() => closeDatabase(store));
   } catch {}
-  return { pauses, warnings } satisfies Stored;
+  return { pauses, warnings };
 }
 
 function toTimesRow({ job, brand, schedule, time_zone, times, ...rest }: ReturnType<typeof listTimes>[number]) {

@@ -8,8 +8,6 @@ import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 import { createTables, OtherSchemaError, readSchemaState, readTables, type SchemaState } from "./migrate.ts";
 
-export type { ConnectOptions };
-
 /**
  * Opens the store, and creates its tables if it is empty.
  * @throws ServiceError `unavailable` if the store cannot be reached, or has tables of another

@@ -1,5 +1,4 @@
 import type { Engine } from "../engine.ts";
-import { columnTypes } from "./column-types.ts";
 import { connect, maxConcurrentReads } from "./connect.ts";
 import { loadByCopy } from "./copy.ts";
 import { classify } from "./errors.ts";
@@ -8,7 +7,7 @@ import { lock } from "./lock.ts";
 import { checkPooler } from "./pooler.ts";
 import { findMissingRight, names } from "./rights.ts";
 import { endAbandoned } from "./run-lock.ts";
-import { handleOf, now, schema, toText } from "./schema.ts";
+import { columnTypes, handleOf, now, schema, toText } from "./schema.ts";
 
 export const postgres: Engine = {
   schemes: ["postgres:", "postgresql:"],

@@ -1,6 +1,13 @@
 import { tables } from "../../schema.ts";
-import type { ProductFact } from "../engine.ts";
-import { columnTypes } from "./column-types.ts";
+import type { ColumnTypes, ProductFact } from "../engine.ts";
+
+export const columnTypes: ColumnTypes = {
+  counter: "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+  key: 'TEXT COLLATE "C"',
+  bytes: "BYTEA",
+  clustered: "",
+  singleProcess: "WITH (parallel_workers = 0)",
+};
 
 /** Expression: an instant as ISO 8601 in UTC with milliseconds. */
 export const toText = (instant: string) => `to_char((${instant}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

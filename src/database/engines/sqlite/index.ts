@@ -1,11 +1,10 @@
 import type { Engine } from "../engine.ts";
 import { backUp } from "./backup.ts";
-import { columnTypes } from "./column-types.ts";
 import { classify } from "./errors.ts";
 import { findProductIds } from "./find-products.ts";
 import { load } from "./load.ts";
 import { filePathOf, lookAt, openFile, prepare, requireWritable, scheme } from "./open.ts";
-import { handleOf, now, schema } from "./schema.ts";
+import { columnTypes, handleOf, now, schema } from "./schema.ts";
 
 /** SQLite: an embedded store in one file. A transaction that writes holds its only lock. */
 export const sqlite: Engine = {

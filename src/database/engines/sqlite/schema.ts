@@ -1,6 +1,13 @@
 import { tables } from "../../schema.ts";
-import type { ProductFact } from "../engine.ts";
-import { columnTypes } from "./column-types.ts";
+import type { ColumnTypes, ProductFact } from "../engine.ts";
+
+export const columnTypes: ColumnTypes = {
+  counter: "INTEGER PRIMARY KEY AUTOINCREMENT",
+  key: "TEXT",
+  bytes: "BLOB",
+  clustered: "WITHOUT ROWID",
+  singleProcess: "",
+};
 
 export const now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 
