@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { constants, hostname, setPriority, userInfo } from "node:os";
 import { ServiceError } from "../base/errors.ts";
+import { parseId } from "../base/id.ts";
 import type { Log } from "../base/log.ts";
 import { failed } from "../base/program.ts";
 import { type Config, readConfig } from "../config/index.ts";
@@ -120,12 +121,10 @@ export function findPath(path: string): Stats | undefined {
   }
 }
 
-const maxRunId = 2 ** 31 - 1;
-
 /** @throws ServiceError `bad_request` */
 export function parseRunId(command: string, text: string): number {
-  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  if (id >= 1 && id <= maxRunId) return id;
+  const id = parseId(text);
+  if (id !== undefined) return id;
   throw new ServiceError("bad_request", `${command}: expected the number of a run, as "pds history" prints it`);
 }
 

@@ -1,4 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
+import { parseId } from "../base/id.ts";
 import { rollbackAction } from "../operators/actions/brands.ts";
 import type { ActionName } from "../operators/actions/index.ts";
 import {
@@ -46,12 +47,10 @@ async function rollBack(
 const describeChange = ({ noun }: VersionKind, { from, to }: CurrentChange, brand: string) =>
   `made ${noun} ${to} of ${brand} current instead of ${from}`;
 
-const maxVersion = 2 ** 31 - 1;
-
 /** @throws ServiceError `bad_request` */
 function versionOf({ to }: Values, { noun }: VersionKind): number | undefined {
   if (typeof to !== "string") return undefined;
-  const version = Number(to);
-  if (/^[1-9]\d*$/.test(to) && version <= maxVersion) return version;
+  const version = parseId(to);
+  if (version !== undefined) return version;
   throw new ServiceError("bad_request", `--to: expected the number of a ${noun}, got ${JSON.stringify(to)}`);
 }

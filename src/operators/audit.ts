@@ -1,4 +1,5 @@
 import { hideCredentials } from "../base/credentials.ts";
+import { maxId } from "../base/id.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { ImportReport } from "../jobs/import-report.ts";
 
@@ -62,7 +63,6 @@ export async function endAudit(
 }
 
 const columns = `id, begun_at AS "begunAt", operator, client, action, subject, ended_at AS "endedAt", outcome, result`;
-const maxId = 2 ** 31 - 1;
 
 export interface AuditFilter {
   readonly operator?: string | undefined;

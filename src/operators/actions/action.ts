@@ -1,5 +1,6 @@
 import { ServiceError } from "../../base/errors.ts";
 import { toSentence } from "../../base/format.ts";
+import { parseId } from "../../base/id.ts";
 import type { Database } from "../../database/database.ts";
 import type { DryRun } from "../../jobs/dry-run.ts";
 import type { ImportReport } from "../../jobs/import-report.ts";
@@ -72,12 +73,9 @@ export function requireParameter(parameters: URLSearchParams, name: string): str
   return value;
 }
 
-const maxId = 2 ** 31 - 1;
-
 /** @throws ServiceError `bad_request` */
 export function requireId(parameters: URLSearchParams, name: string): number {
-  const text = requireParameter(parameters, name);
-  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  if (id >= 1 && id <= maxId) return id;
+  const id = parseId(requireParameter(parameters, name));
+  if (id !== undefined) return id;
   throw new ServiceError("bad_request", `The parameter ${name} is not a valid id.`);
 }
