@@ -3,23 +3,11 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { Viewer } from "../http/page.ts";
 import { parameter } from "../http/request.ts";
 import type { ViewerHandler } from "./access.ts";
+import type { Actions } from "./actions/index.ts";
 import { readForm, requireFormToken, requireSameOrigin } from "./form.ts";
 import { redirect } from "./sign-in.ts";
 
-interface Actor {
-  readonly operator: string;
-  readonly client: string;
-}
-
-export interface OperatorActions {
-  /**
-   * @returns the path of the page with the result
-   * @throws ServiceError when it cannot be done
-   */
-  readonly perform: (action: string, form: URLSearchParams, by: Actor) => Promise<string>;
-  /** Records an action that was refused before it was planned. */
-  readonly refuse: (action: string, by: Actor, error: unknown) => Promise<void>;
-}
+export type OperatorActions = Pick<Actions, "perform" | "refuse">;
 
 /** `POST /actions/:action`. All checks are here; pages have none. */
 export function postAction(actions: OperatorActions, addressOf: (origin: RequestOrigin) => string): ViewerHandler {

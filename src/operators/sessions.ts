@@ -11,19 +11,16 @@ const lifetimeS = 12 * 3600;
 const secureName = "__Host-pds_session";
 const plainName = "pds_session";
 
-export interface SessionStore {
-  readonly reader: Database;
-  readonly writer: Database;
-}
-
 /** Only the cookies of browsers have the sessions' ids. */
 export class Sessions {
-  readonly #store: SessionStore;
+  readonly #reader: Database;
+  readonly #writer: Database;
   readonly #tokens: readonly OperatorToken[];
 
   /** @param tokens the valid ones; a session ends with its token, and does not come back with it */
-  constructor(store: SessionStore, tokens: readonly OperatorToken[]) {
-    this.#store = store;
+  constructor(reader: Database, writer: Database, tokens: readonly OperatorToken[]) {
+    this.#reader = reader;
+    this.#writer = writer;
     this.#tokens = tokens;
   }
 
@@ -36,13 +33,13 @@ export class Sessions {
   }
 
   async #find(id: string): Promise<Viewer | undefined> {
-    const session = await findSession(this.#store.reader, keyOf(id));
+    const session = await findSession(this.#reader, keyOf(id));
     if (session === undefined) return undefined;
     const token = this.#tokens.find(({ name }) => name === session.operator);
     if (token === undefined || session.proof !== proofOf(id, token)) {
       // Not awaited, because an import may hold the store. If it fails, the next start removes the
       // session.
-      void removeSession(this.#store.writer, keyOf(id)).catch(() => {});
+      void removeSession(this.#writer, keyOf(id)).catch(() => {});
       return undefined;
     }
     return { operator: token.name, role: token.role, formToken: formTokenOf(id) };
@@ -50,7 +47,7 @@ export class Sessions {
 
   async endWithdrawn(): Promise<void> {
     await removeOtherSessions(
-      this.#store.writer,
+      this.#writer,
       this.#tokens.map(({ name }) => name),
     );
   }
@@ -62,7 +59,7 @@ export class Sessions {
   async begin(request: Request, token: OperatorToken): Promise<string> {
     const id = randomBytes(32).toString("base64url");
     const session = { id: keyOf(id), operator: token.name, proof: proofOf(id, token) };
-    await saveSession(this.#store.writer, session, lifetimeS);
+    await saveSession(this.#writer, session, lifetimeS);
     await this.#remove(request);
     // A browser behind a proxy that terminates TLS names the address that it sees.
     const isSecure = request.headers.get("origin")?.startsWith("https:") === true;
@@ -78,7 +75,7 @@ export class Sessions {
   async #remove(request: Request): Promise<void> {
     // Both, because the other cookie would take effect after one is removed.
     for (const id of [findCookie(request, secureName), findCookie(request, plainName)]) {
-      if (id !== undefined) await removeSession(this.#store.writer, keyOf(id));
+      if (id !== undefined) await removeSession(this.#writer, keyOf(id));
     }
   }
 }

@@ -40,25 +40,17 @@ const demoViewer = (): Viewer => ({
 });
 
 export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
-  const { config, connections, log, jobs, scheduler, requests } = context;
+  const { config, connections, log, jobs, requests } = context;
   const { networks } = requests;
   const [database, writer] = [connections.background, connections.writer];
   const tokens = listTokens(config);
-  const actions = new Actions(
-    {
-      database,
-      writer,
-      jobs,
-      startRun: scheduler.startRun,
-      dryRun: scheduler.dryRun,
-    },
-    log,
-  );
+  const { startRun, dryRun } = context.scheduler;
+  const actions = new Actions({ database, writer, jobs, startRun, dryRun }, log);
   const lines = new RateLimiter(maxWrongTokenLines);
   const onWrong = (network: string) => {
     if (lines.take("").isAllowed) log.warn({ network }, "wrong token for the admin listener");
   };
-  const sessions = new Sessions({ reader: database, writer }, tokens);
+  const sessions = new Sessions(database, writer, tokens);
   void sessions
     .endWithdrawn()
     .catch((error) => log.warn({ err: error }, "cannot end the sessions of withdrawn tokens"));
@@ -75,10 +67,7 @@ export function createAdmin(context: ServiceContext, publicUrl: string, readines
       networkOf: (origin) => networks.of(origin),
       addressOf: (origin) => networks.addressOf(origin),
     },
-    actions: {
-      perform: (action, form, by) => actions.perform(action, form, by),
-      refuse: (action, by, error) => actions.refuse(action, by, error),
-    },
+    actions,
     note: (operator, action, origin) => actions.note({ operator, action, client: networks.addressOf(origin) }),
   });
   return { routes, settled: () => actions.settled() };

@@ -75,8 +75,6 @@ const writeCheckMs = 5000;
 
 /** Runs until it is stopped. Reads may continue without writes. */
 export function checkWrites({ serving, writer }: Connections, log: Log): WriteCheck {
-  const stopping = new AbortController();
-  const { signal } = stopping;
   let problem: string | undefined;
   const check = async () => {
     try {
@@ -97,15 +95,20 @@ export function checkWrites({ serving, writer }: Connections, log: Log): WriteCh
       problem = message;
     }
   };
-  const checkAll = async () => {
-    for (; !signal.aborted; await pause(writeCheckMs, signal)) await check();
+  return { problem: () => problem, ...repeatUntilStopped(check, writeCheckMs) };
+}
+
+function repeatUntilStopped(step: (signal: AbortSignal) => Promise<void>, pauseMs: number): Part {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const run = async () => {
+    for (; !signal.aborted; await pause(pauseMs, signal)) await step(signal);
   };
-  const checked = checkAll();
+  const ended = run();
   return {
-    problem: () => problem,
     stop: () => {
       stopping.abort();
-      return checked;
+      return ended;
     },
   };
 }
@@ -119,28 +122,16 @@ const silenceMs = 15_000;
  * and with a pooler, reads may still work.
  */
 export function watchWrites({ scheduling, writer }: Connections): Part {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const watch = async () => {
-    while (!signal.aborted) {
-      // An error is a response, too.
-      const responded = readNow(scheduling).then(
-        () => true,
-        () => true,
-      );
-      const isAlive = await untilAborted(
-        withTimeout(responded, silenceMs, () => false),
-        signal,
-      ).catch(() => true);
-      if (!isAlive) for (const database of [scheduling, writer]) database.reconnect();
-      await pause(watchMs, signal);
-    }
-  };
-  const watching = watch();
-  return {
-    stop: () => {
-      stopping.abort();
-      return watching;
-    },
-  };
+  return repeatUntilStopped(async (signal) => {
+    // An error is a response, too.
+    const responded = readNow(scheduling).then(
+      () => true,
+      () => true,
+    );
+    const isAlive = await untilAborted(
+      withTimeout(responded, silenceMs, () => false),
+      signal,
+    ).catch(() => true);
+    if (!isAlive) for (const database of [scheduling, writer]) database.reconnect();
+  }, watchMs);
 }

@@ -78,10 +78,14 @@ export class Actions {
     parameters: URLSearchParams,
     by: Pick<AuditRequest, "operator" | "client">,
   ): Promise<string> {
-    const plan = await this.#planChecked(name, parameters).catch(async (error) => {
+    let plan: PlannedAction;
+    try {
+      plan = await this.#plan(name, parameters);
+      requireTyped(plan, parameters);
+    } catch (error) {
       await this.refuse(name, by, error, describe(parameters));
       throw error;
-    });
+    }
     const request = { ...by, action: name, subject: plan.subject };
     const id = await beginAudit(this.#context.writer, request);
     const ended = this.#end(id, request, plan);
@@ -118,12 +122,6 @@ export class Actions {
     } catch (err) {
       this.#log.error({ ...request, err }, "cannot record a refused operator action");
     }
-  }
-
-  async #planChecked(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
-    const plan = await this.#plan(name, parameters);
-    requireTyped(plan, parameters);
-    return plan;
   }
 
   async #plan(name: string, parameters: URLSearchParams): Promise<PlannedAction> {
