@@ -69,19 +69,8 @@ function toLimit({ limit }: Values): number {
   throw new ServiceError("bad_request", "--limit: expected a number from 1 to 10000");
 }
 
-function toRecord({
-  id,
-  finishedAt,
-  job,
-  brand,
-  outcome,
-  startedAt,
-  scheduledAt,
-  attempt,
-  counts,
-  reason,
-  log,
-}: Run & FinishedRun) {
+function toRecord({ id, finishedAt, startedAt, scheduledAt, ...run }: Run & FinishedRun) {
+  const { job, brand, outcome, attempt, counts, reason, log } = run;
   // The clock may have been set back meanwhile.
   const seconds = Math.max(0, (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
   const finished = { run: id, finished_at: finishedAt, job, brand, outcome, seconds };
@@ -89,15 +78,6 @@ function toRecord({
 }
 
 function toRow({ run, finished_at, job, brand, outcome, seconds, counts, reason }: ReturnType<typeof toRecord>) {
-  const duration = formatDuration(seconds);
-  return {
-    run,
-    finished_at,
-    job,
-    brand,
-    outcome: outcome ?? "",
-    duration,
-    counts,
-    reason: reason?.replace(/\s+/g, " ") ?? "",
-  };
+  const finished = { run, finished_at, job, brand, outcome: outcome ?? "", duration: formatDuration(seconds), counts };
+  return { ...finished, reason: reason?.replace(/\s+/g, " ") ?? "" };
 }

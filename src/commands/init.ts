@@ -47,18 +47,12 @@ function toAnswers(values: Values): Answers {
       throw new ServiceError("bad_request", `--${option}: ${(cause as Error).message}`, { cause });
     }
   };
+  const setting = (name: "brand" | "shopDomain" | "databaseUrl", option: string) =>
+    parse(option, textOf(values, name) ?? settings[name].default, settings[name].parse);
   return {
-    brand: parse("brand", textOf(values, "brand") ?? settings.brand.default, settings.brand.parse),
-    shopDomain: parse(
-      "shop-domain",
-      textOf(values, "shopDomain") ?? settings.shopDomain.default,
-      settings.shopDomain.parse,
-    ),
-    databaseUrl: parse(
-      "database-url",
-      textOf(values, "databaseUrl") ?? settings.databaseUrl.default,
-      settings.databaseUrl.parse,
-    ),
+    brand: setting("brand", "brand"),
+    shopDomain: setting("shopDomain", "shop-domain"),
+    databaseUrl: setting("databaseUrl", "database-url"),
     feed: parse("feed", textOf(values, "feed") ?? "", checkSource),
     products: textOf(values, "products") ?? "",
     hasPlatform: values.platform === true,
