@@ -34,16 +34,13 @@ export interface FeedSource {
   };
 }
 
-export interface BucketSettings {
+export interface SourceSettings {
   readonly allowedLinkLocal: readonly string[];
   /** Empty for Amazon's. */
   readonly s3Endpoint: string;
   readonly s3Region: string;
   readonly s3AccessKeyId: string;
   readonly s3SecretAccessKey: string;
-}
-
-export interface SourceSettings extends BucketSettings {
   /** `Authorization` header of requests to web servers; empty for none. */
   readonly feedAuthorization: string;
   /** Maximum size of each file, as stored and decompressed; 0 for no limit. */
