@@ -22,30 +22,24 @@ const refusedIpv4Networks = [
 /** IPv6 prefixes that lead to an IPv4 address: mapped, compatible, translated, and NAT64 (two). */
 const ipv4Prefixes = ["::ffff:", "::", "::ffff:0:", "64:ff9b::", "64:ff9b:1::"];
 
-/** Maps an IPv4 network to 6to4. */
-function in6to4(network: string): string {
+/** Lists an IPv4 network with the IPv6 networks that lead to it. */
+function withIpv6(network: string): string[] {
   const [address = "", bits = "32"] = network.split("/");
   const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
-  return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/${16 + Number(bits)}`;
-}
-
-/** Maps an IPv4 network to the local NAT64, with a 48-bit prefix (RFC 6052, section 2.2). */
-function inLocalNat64(network: string): string {
-  const [address = "", bits = "32"] = network.split("/");
-  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
-  const groups = [a * 256 + b, c, d * 256].map((group) => group.toString(16));
-  // The first two bytes, eight zero bits, and the others.
-  return `64:ff9b:1:${groups.join(":")}::/${48 + Number(bits) + (Number(bits) > 16 ? 8 : 0)}`;
+  const length = Number(bits);
+  const groups = (...numbers: number[]) => numbers.map((number) => number.toString(16)).join(":");
+  return [
+    network,
+    ...ipv4Prefixes.map((prefix) => `${prefix}${address}/${96 + length}`),
+    // 6to4.
+    `2002:${groups(a * 256 + b, c * 256 + d)}::/${16 + length}`,
+    // The local NAT64 (RFC 6052, section 2.2): two bytes, eight zero bits, and the others.
+    `64:ff9b:1:${groups(a * 256 + b, c, d * 256)}::/${48 + length + (length > 16 ? 8 : 0)}`,
+  ];
 }
 
 const refusedNetworks = [
-  ...refusedIpv4Networks,
-  ...refusedIpv4Networks.flatMap((network) => {
-    const [address, bits = "32"] = network.split("/");
-    return ipv4Prefixes.map((prefix) => `${prefix}${address}/${96 + Number(bits)}`);
-  }),
-  ...refusedIpv4Networks.map(in6to4),
-  ...refusedIpv4Networks.map(inLocalNat64),
+  ...refusedIpv4Networks.flatMap(withIpv6),
   "fe80::/10",
   // Amazon, Google, Oracle, and Scaleway.
   "fd00:ec2::/32",

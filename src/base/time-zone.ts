@@ -147,9 +147,8 @@ function readCompiled(folder: string, name: string): Change[] | undefined {
   }
   if (file.toString("latin1", 0, 4) !== "TZif") return undefined;
   const readHeader = (at: number) => {
-    const [ut = 0, standard = 0, leaps = 0, times = 0, types = 0, characters = 0] = new Array(6)
-      .fill(0)
-      .map((_, index) => file.readUInt32BE(at + 20 + index * 4));
+    const readCount = (index: number) => file.readUInt32BE(at + 20 + index * 4);
+    const [ut = 0, standard = 0, leaps = 0, times = 0, types = 0, characters = 0] = [0, 1, 2, 3, 4, 5].map(readCount);
     return { times, types, rest: (wordBytes: number) => characters + leaps * (wordBytes + 4) + standard + ut };
   };
   const headerBytes = 44;
