@@ -1,16 +1,10 @@
 import type { Config } from "../config/index.ts";
 
-/** The parent process, which holds the other end of standard input. */
-export interface Parent {
-  readonly config: Promise<Config | undefined>;
-  readonly exit: Promise<void>;
-}
-
 /**
- * The first line of standard input is the settings; its end means that the parent has exited. Not
- * every system signals that a parent was killed.
+ * The first line of standard input is the settings that the parent process sent, if any; its end
+ * means that the parent has exited. Not every system signals that a parent was killed.
  */
-export function readParent(): Parent {
+export function readParent() {
   const line = Promise.withResolvers<string>();
   const read = async () => {
     const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { formatRejectedRow, type Occurrences } from "../jobs/import-report.ts";
+import { formatRejectedRow } from "../jobs/import-report.ts";
 import { checkPresentation } from "../personalization/presentation/check.ts";
 import type { PresentationEntry } from "../personalization/presentation/entry.ts";
 import { readPresentation } from "../personalization/presentation/parse.ts";
@@ -19,7 +19,12 @@ export async function checkNames(file: string | undefined, values: Values): Prom
     const brand = brandOf(config, values);
     const entries = file === undefined ? await getStored(database, brand) : await readValid(file);
     const generation = await getGeneration(database, brand);
-    const { codesWithoutNames, namesWithoutCodes } = await checkPresentation(database, generation, entries, listAll);
+    const { codesWithoutNames, namesWithoutCodes } = await checkPresentation(
+      database,
+      generation,
+      entries,
+      Number.POSITIVE_INFINITY,
+    );
     if (values.json === true) {
       printSafeJson({
         brand,
@@ -46,11 +51,6 @@ export function template(values: Values): Promise<boolean> {
     print(text.trimEnd());
     return true;
   });
-}
-
-function listAll(occurrences: Occurrences, describe: () => string): void {
-  occurrences.count++;
-  occurrences.examples.push(describe());
 }
 
 async function getStored(database: Database, brand: string): Promise<PresentationEntry[]> {

@@ -107,16 +107,11 @@ function addFingerprints({ sku, styles, groups }: SkuParts, add: (fingerprint: n
   for (const { fingerprint } of groups) add(fingerprint);
 }
 
-interface Written {
-  readonly linesEnd: number;
-  readonly end: number;
-}
-
 /**
  * Includes the closing brace.
  * @param sku as JSON
  */
-function write(json: Uint8Array, at: number, parts: SkuParts, sku: Uint8Array): Written {
+function write(json: Uint8Array, at: number, parts: SkuParts, sku: Uint8Array) {
   const linesEnd = writeLines(json, append(json, at, linesStart), parts, sku);
   const stylesEnd = appendRows(json, append(json, linesEnd, stylesStart), parts.styles);
   const groupsEnd = appendRows(json, append(json, stylesEnd, groupsStart), parts.groups);
@@ -178,13 +173,7 @@ function withRoom(bytes: Uint8Array<ArrayBuffer>, end: number, more: number): Ui
 
 /** Reused for all but large responses. */
 const scratch = new Uint8Array(2 ** 16);
-const [quote, comma, openingBrace, brace, backslash] = encodeText('",{}\\') as unknown as [
-  number,
-  number,
-  number,
-  number,
-  number,
-];
+const [quote = 0, comma = 0, openingBrace = 0, brace = 0, backslash = 0] = encodeText('",{}\\');
 const lineStart = encodeText('{"sku_id":');
 const statusStart = encodeText(',"style_sku_status":');
 const linesStart = encodeText('"pzlines":[');

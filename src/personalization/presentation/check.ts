@@ -6,13 +6,13 @@ import { choiceKey, describeKey, keyOf, lineKey, listLocales, type PresentationE
 
 /**
  * Finds codes without a name in a locale that others have, and entries that are not in the feed.
- * @param count called for each finding
+ * @param limit maximum number of examples
  */
 export async function checkPresentation(
   database: Database,
   generation: number,
   entries: readonly PresentationEntry[],
-  count = countOccurrence,
+  limit?: number,
 ): Promise<PresentationCheck> {
   const locales = listLocales(entries);
   const unseen = new Map(entries.map((entry) => [keyOf(entry), entry]));
@@ -21,8 +21,8 @@ export async function checkPresentation(
     const names = unseen.get(key)?.name ?? {};
     unseen.delete(key);
     const missing = locales.filter((locale) => !Object.hasOwn(names, locale));
-    if (missing.length > 0) count(codesWithoutNames, () => `${describe()} (${missing.join(", ")})`);
-    else if (locales.length === 0) count(codesWithoutNames, describe);
+    if (missing.length > 0) countOccurrence(codesWithoutNames, () => `${describe()} (${missing.join(", ")})`, limit);
+    else if (locales.length === 0) countOccurrence(codesWithoutNames, describe, limit);
   };
   for await (const { style, lines } of walkStyles(database, generation)) {
     visit(styleKey(style), () => describeKey({ style }));
@@ -34,6 +34,6 @@ export async function checkPresentation(
     }
   }
   const namesWithoutCodes: Occurrences = { count: 0, examples: [] };
-  for (const entry of unseen.values()) count(namesWithoutCodes, () => describeKey(entry));
+  for (const entry of unseen.values()) countOccurrence(namesWithoutCodes, () => describeKey(entry), limit);
   return { codesWithoutNames, namesWithoutCodes };
 }
