@@ -78,7 +78,7 @@ export interface ChangeLogOptions {
   readonly onLost: () => void;
 }
 
-/** Polls the store's change log: every process sees each change, whichever process made it. */
+/** Every process polls the log, so that it sees all changes, whoever made them. */
 export class ChangeLog {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;
@@ -97,8 +97,7 @@ export class ChangeLog {
   }
 
   /**
-   * Reads the current position, then polls until the signal aborts. Call it
-   * before anything is cached.
+   * Polls until the signal aborts. Call it before anything is cached.
    * @returns a promise that settles when polling has stopped
    */
   async start(options: ChangeLogOptions, signal: AbortSignal): Promise<{ readonly stopped: Promise<void> }> {
@@ -126,7 +125,6 @@ export class ChangeLog {
     }
   }
 
-  /** @returns the reason why the store could not be polled */
   async #pollWithTimeout(options: ChangeLogOptions): Promise<Error | undefined> {
     if (this.#pendingPolls >= maxPendingPolls) return new Error("the store does not respond");
     this.#pendingPolls++;

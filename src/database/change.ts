@@ -8,7 +8,6 @@ export type Change =
   /** SKUs, styles, and choice groups by fingerprint; undefined when unknown or too many. */
   | { readonly noun: "personalization"; readonly fingerprints: ReadonlySet<number> | undefined };
 
-/** A change with its place in the order in which changes became visible. */
 export type NumberedChange = Change & { readonly number: number };
 
 /** Minimum number of changes that the triggers keep, for replicas that have not read them yet. */
@@ -37,7 +36,7 @@ export async function requirePrimary({ sql, engine }: Queryable, setting: string
   if (row?.history === null) throw new StandbyError(setting);
 }
 
-/** Changes after one number and up to another, in the order in which they became visible. */
+/** In the order in which they became visible. */
 export async function listChanges({ read }: Queryable, after: number, upTo: number): Promise<NumberedChange[]> {
   type Row = { number: number; noun: Change["noun"]; scope: string | null };
   const rows = await read<Row>("SELECT id AS number, noun, scope FROM change WHERE id > $1 AND id <= $2 ORDER BY id", [
@@ -52,7 +51,7 @@ export async function listChanges({ read }: Queryable, after: number, upTo: numb
 }
 
 /**
- * Records that a brand's personalization changes. For products, triggers do that.
+ * For products, triggers do that.
  * @param fingerprints of the data that changes; undefined when unknown
  */
 export async function recordPersonalizationChange(

@@ -19,7 +19,7 @@ export async function findCursor({ sql }: Queryable, name: CursorName): Promise<
   return cursor?.value;
 }
 
-/** Reads a JSON value that the transaction is about to change: others that do so wait until it ends. */
+/** Reads a JSON value to change it: others that do so wait until the transaction ends. */
 export async function lockCursor({ sql }: Transaction, name: CursorName): Promise<unknown> {
   // On all engines, an update locks the row.
   const [cursor] = await sql<{ value: string }[]>`

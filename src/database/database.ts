@@ -3,14 +3,12 @@ import type { Engine, EngineConnections, LockName, Read } from "./engines/engine
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 
 /**
- * Runs statements: a database, or a transaction in it. Every query takes one as its first argument.
- *
- * - `read` runs a query whose text does not depend on its values, such as those that requests and
- *   polls repeat. It stays prepared, and an embedded store has its rows at once.
- * - ``sql`…` `` runs everything else: writes, and the queries of jobs and commands. Values are
- *   interpolated; so are expressions of the engine and lists of columns, as `${sql.unsafe(text)}`.
- * - `sql.unsafe(text)` as a statement of its own is only for this folder, which creates and drops tables.
- *
+ * A database, or a transaction in it. Every query takes one as its first argument.
+ * - `read` runs queries whose text does not depend on values, such as those of requests and polls.
+ * They stay prepared, and an embedded store returns their rows synchronously.
+ * - ``sql`…` `` runs everything else. Values are interpolated; so are expressions of the engine and
+ * lists of columns, as `${sql.unsafe(text)}`.
+ * - `sql.unsafe(text)` as a whole statement is only for this folder.
  * The type is nominal, because `{ ...database, sql }` would read and write on two connections.
  */
 export abstract class Queryable {
@@ -42,10 +40,8 @@ export class Transaction extends Queryable {
 }
 
 export class Database extends Queryable {
-  /** Its URL without credentials, for messages. */
   readonly name: string;
   readonly #connections: EngineConnections;
-  /** The run whose transactions these are. */
   readonly #run: number | undefined;
 
   constructor(engine: Engine, name: string, connections: EngineConnections, run?: number) {
@@ -88,7 +84,7 @@ export class Database extends Queryable {
     return this.#connections.close(timeout);
   }
 
-  /** Runs `work` in one transaction: waits for its turn, then commits all of it or nothing. */
+  /** Waits for its turn, then commits all of the work or nothing. */
   async inTransaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { engine } = this;
     const workIn = (own: SQL) => work(new Transaction(engine, own));

@@ -5,7 +5,7 @@ import type { Database } from "./database.ts";
 const maxAttempts = 3;
 const pauseMs = 100;
 
-/** Retries work that must succeed even on a full disk, after freeing the space of the log. */
+/** For work that must succeed even on a full disk. Frees the space of the log. */
 export async function retryWhenDiskFull<T>({ sql, engine }: Database, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -36,8 +36,7 @@ const requiredBytes = 16 * 2 ** 20;
 const requiredLogBytes = 8 * 2 ** 20;
 
 /**
- * Checks that there is space for more rows and for their removal. On a full disk, an embedded store
- * can neither delete rows nor record that a run failed.
+ * On a full disk, an embedded store can neither delete rows nor record that a run failed.
  * @throws ServiceError `unavailable` when there is too little space
  */
 export async function checkFreeSpace({ name, folder, sql, engine: { file } }: Database): Promise<void> {

@@ -28,7 +28,7 @@ export async function createGenerationTables({ sql, engine }: Transaction, gener
   for (const statement of generationStatements(engine, generation)) await sql.unsafe(statement);
 }
 
-/** Adds the indexes, which takes less time once the rows are there. */
+/** Indexing takes less time once the rows are there. */
 export async function indexGenerationTables({ sql, engine }: Transaction, generation: number): Promise<void> {
   const { skus, styles, groups } = tablesOf(generation);
   if (engine.columnTypes.clustered === "") await sql.unsafe(`ALTER TABLE ${skus} ADD PRIMARY KEY (sku)`);

@@ -36,7 +36,7 @@ export class Lease {
     return performance.now() - this.#heldAtMs < this.#options.renewMs;
   }
 
-  /** Takes or renews the right. @returns whether this process has it */
+  /** @returns whether this process has the right */
   async hold(): Promise<boolean> {
     return this.isHeld || (await this.#update((transaction) => this.#take(transaction)));
   }
@@ -47,8 +47,8 @@ export class Lease {
   }
 
   /**
-   * Renews the right with a write that must not happen without it.
-   * @returns whether no other process has had it since this one took it
+   * Renews the right together with a write that must not happen without it.
+   * @returns whether no other process has held the lease since this one took it
    */
   async renewIn({ sql, engine }: Transaction): Promise<boolean> {
     const { name, holder } = this.#options;

@@ -7,12 +7,11 @@ import type { ColumnTypes } from "./engines/engine.ts";
 export const tables = ({ counter, key }: ColumnTypes, now: string): readonly string[] => [
   // Products.
 
-  // updated_at: the platform's timestamp of its last change; empty when another source provided it.
-  // checked_at: when it last matched the platform; null when it is known to differ.
-  // words: what search matches. visible_from: null while shoppers may not see it.
-  // way: how it was read: live, sync, bulk, push, or import.
-  // read_from, read_until: when that read began and ended, by the database's clock.
-  // asked_at: when that read began, by the platform's clock.
+  // updated_at: the platform's last change; empty from other sources. checked_at: when it last
+  // matched the platform; null when it is known to differ. words: for search. visible_from: null
+  // while hidden from shoppers. way: live, sync, bulk, push, or import. read_from, read_until:
+  // start and end of that read, by the database's clock. asked_at: its start, by the platform's
+  // clock.
   `CREATE TABLE product (
     id BIGINT PRIMARY KEY,
     document TEXT NOT NULL,
@@ -26,17 +25,15 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     read_until TEXT NOT NULL DEFAULT '',
     asked_at TEXT NOT NULL DEFAULT ''
   )`,
-  // A comparison, and counts, of all products read these indexes and no documents.
+  // Comparisons and counts of all products read these indexes, and no documents.
   "CREATE INDEX product_state ON product (id, tag, updated_at, checked_at)",
   "CREATE INDEX product_by_visibility ON product (visible_from)",
   "CREATE INDEX product_by_truth ON product (id, way, updated_at, checked_at, read_from) WHERE way <> 'import'",
-  // What lists, deliveries, and reads said of a product, stored or not, since it was last settled.
-  // updated_at: the newest one. noted_at: when the last news came.
-  // settles_at: a read that began earlier is not settled. gone_at: when the read began that found
-  // no product; null when the product has been found since.
-  // waiting_since: since when it takes several responses that do not agree.
-  // unusable_at: when the read began whose product could not be stored; null when anything newer
-  // is known of it.
+  // News of a product, stored or not, from lists, deliveries, and reads, since it was last settled.
+  // updated_at: of the newest. noted_at: when the last one came. settles_at: earlier reads do not
+  // settle it. gone_at: start of the read that found no product; null once it is found again.
+  // waiting_since: since when several responses must agree. unusable_at: start of the read whose
+  // product could not be stored; null once anything newer is known.
   `CREATE TABLE product_news (
     id BIGINT PRIMARY KEY,
     updated_at TEXT NOT NULL DEFAULT '',
@@ -46,18 +43,16 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     waiting_since TEXT,
     unusable_at TEXT
   )`,
-  // Removals of products that the platform no longer has. All jobs and lookups share one limit: with a limit
-  // each, they could together remove much more.
+  // Removals of products that the platform no longer has, which share one limit: with a limit each,
+  // jobs and lookups could together remove much more.
   `CREATE TABLE product_removal (
     id ${counter},
     removed_at TEXT NOT NULL,
     products INTEGER NOT NULL
   )`,
-  // The products to read because the platform delivered news of them.
-  // deliveries: how many came since the product was queued, which tells whether another came.
-  // unread_since: the first delivery after which the product has not been read; null when it has.
-  // due_at: when to read it. earliest_at: no delivery makes it due before that.
-  // attempts: reads in a row that left it queued.
+  // Products to read because of deliveries. deliveries: since it was queued, to detect another one.
+  // unread_since: the first delivery that no read has followed. due_at: when to read it.
+  // earliest_at: no delivery makes it due earlier. attempts: consecutive reads that left it queued.
   `CREATE TABLE push_queue (
     product BIGINT PRIMARY KEY,
     deliveries INTEGER NOT NULL,
@@ -94,11 +89,9 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
   // One row, whose version changes with `current_generation`.
   "CREATE TABLE generation_list (version TEXT NOT NULL)",
   "INSERT INTO generation_list (version) VALUES ('')",
-  // What styles, lines, and choices are called, and how they are filled in.
-  // One row is a brand's whole presentation: document is the JSON of its entries. No query would read a part
-  // of tables by entry.
-  // since: when it became the brand's current one; null when it isn't.
-  // previous: the one that was current before. feed: its file as JSON, to recognize it.
+  // A row is a brand's whole presentation, because no query reads single entries. document: the
+  // entries as JSON. since: when it became current; null otherwise. previous: the one that was
+  // current before. feed: its file as JSON, to recognize it.
   `CREATE TABLE presentation (
     id ${counter},
     brand ${key} NOT NULL,
@@ -113,11 +106,10 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
 
   // Jobs.
 
-  // scheduled_at: null when no schedule started it. attempt: above 1 it is a retry.
-  // lease_seconds: how long its lease is when it is renewed. log: the last lines that its process
-  // printed. backend: the server process of its transactions; null on an embedded store.
-  // cancelled: by whom, in words; null unless somebody asked for it.
-  // is_first: 1 when it ran because its job had never succeeded, 0 otherwise.
+  // scheduled_at: null without a schedule. attempt: above 1 for a retry. lease_seconds: length of a
+  // renewed lease. log: the last lines of its process. backend: the server process of its
+  // transactions; null on an embedded store. cancelled: by whom, in words. is_first: 1 if its job
+  // had never succeeded before.
   `CREATE TABLE run (
     id ${counter},
     job TEXT NOT NULL,
@@ -138,8 +130,7 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     is_first INTEGER NOT NULL DEFAULT 0
   )`,
   "CREATE INDEX run_by_finish ON run (finished_at, id) WHERE finished_at IS NOT NULL",
-  // A claim is an insertion, so that one replica gets a scheduled time and a job has one run at
-  // once.
+  // Claims insert rows: one replica gets a scheduled time, and a job has one run at once.
   "CREATE UNIQUE INDEX run_by_tick ON run (job, brand, scheduled_at, attempt) WHERE scheduled_at IS NOT NULL",
   "CREATE UNIQUE INDEX run_under_way ON run (job, brand) WHERE finished_at IS NULL",
   "CREATE INDEX run_by_job ON run (job, brand, id)",
@@ -147,13 +138,12 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
   "CREATE INDEX run_by_failure ON run (job, brand, id) WHERE outcome = 'failed'",
   "CREATE INDEX run_by_abandonment ON run (job, brand, id) WHERE outcome = 'abandoned'",
   "CREATE INDEX run_by_cancellation ON run (job, brand, id) WHERE outcome = 'cancelled'",
-  // The run that a schedule started last. Its time may be later than that of newer runs, after the
-  // clock was set back.
+  // A schedule's last run. After the clock was set back, newer runs may have earlier times.
   "CREATE INDEX run_by_schedule ON run (job, brand, id) WHERE scheduled_at IS NOT NULL",
   "CREATE INDEX run_by_reason ON run (id) WHERE reason IS NOT NULL",
   // Imports whose feed had not changed count nothing.
   "CREATE INDEX run_by_count ON run (job, brand, id) WHERE outcome = 'succeeded' AND counts > 0",
-  // resumed_at: null while the job is paused. It stays afterwards: no earlier time is made up for.
+  // resumed_at: null while paused. It stays, so that no earlier times are made up for.
   `CREATE TABLE job_pause (
     job ${key} NOT NULL,
     brand ${key} NOT NULL,
@@ -162,7 +152,7 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     resumed_at TEXT,
     PRIMARY KEY (job, brand)
   )`,
-  // since: when a replica first followed it. Times before that are not missed.
+  // since: when a replica first followed the schedule. Earlier times are not missed.
   `CREATE TABLE job_schedule (
     job ${key} NOT NULL,
     brand ${key} NOT NULL,
@@ -170,7 +160,7 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
     since TEXT NOT NULL,
     PRIMARY KEY (job, brand)
   )`,
-  // How far a job has come, and what else is one value.
+  // The progress of jobs, and other single values.
   `CREATE TABLE cursor (
     name ${key} PRIMARY KEY,
     value TEXT NOT NULL
@@ -178,14 +168,14 @@ export const tables = ({ counter, key }: ColumnTypes, now: string): readonly str
 
   // Caches.
 
-  // What caches must drop. scope: a product's id, or fingerprints in base64; null for everything.
+  // Data that caches must drop. scope: a product's id, or fingerprints in base64; null for all.
   `CREATE TABLE change (
     id ${counter},
     noun TEXT NOT NULL,
     scope TEXT,
     recorded_at TEXT NOT NULL DEFAULT (${now})
   )`,
-  // How far each cache in front of the service has been purged.
+  // Up to which change each cache in front of the service is purged.
   `CREATE TABLE purge_target (
     name ${key} PRIMARY KEY,
     state TEXT NOT NULL

@@ -11,13 +11,12 @@ export type Cell = string | number | Uint8Array | null;
 export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row[]>;
 
 /**
- * Purpose of a set of connections; the engine configures them by it:
- * - `serving`: requests and polls for changes, which repeat a few statements.
- * - `scheduling`: claims, leases, and the other writes of a serving process. Its event loop never
- *   blocks on a lock of another process: a statement fails as busy instead, and `inTransaction`
- *   retries.
- * - `background`: console, health checks, and metrics. Their rare statements vary, and each is
- *   planned for its values.
+ * The engine configures connections by purpose:
+ * - `serving`: requests and polls, which repeat a few statements.
+ * - `scheduling`: claims, leases, and other writes of a serving process. A locked statement fails
+ * as busy instead of blocking the event loop, and `inTransaction` retries.
+ * - `background`: console, health checks, and metrics, whose statements are planned for their
+ * values.
  * - `job`: jobs and commands, whose transactions may be long.
  */
 export type Purpose = "serving" | "scheduling" | "background" | "job";
@@ -25,7 +24,6 @@ export type Purpose = "serving" | "scheduling" | "background" | "job";
 export interface ConnectOptions {
   /** Name of the setting with the URL, for messages; `DATABASE_URL` by default. */
   readonly setting?: string;
-  /** Whether a connection pooler is between this process and the server. */
   readonly isPooled?: boolean;
   readonly isPrepared?: boolean;
   /** Maximum number of connections; by default one, or as many as a job needs. */
@@ -44,13 +42,12 @@ export interface EngineConnections {
   readonly close: (timeout: number) => Promise<void>;
   /** The first error of a read that found an embedded store damaged; undefined if none did. */
   readonly damage?: () => unknown;
-  /** Opens new connections to a server that no longer responds; what waits for it fails. */
+  /** Replaces connections to a server that no longer responds. Queries that wait for it fail. */
   readonly replace?: () => void;
   /** The folder of an embedded store's file; undefined for a server. */
   readonly folder: string | undefined;
 }
 
-/** Column types and options whose names differ between engines. */
 export interface ColumnTypes {
   /** An automatically numbered primary key. */
   readonly counter: string;
@@ -87,7 +84,6 @@ export interface NewRows<Row> {
   readonly append: (cells: Cell[], row: Row) => void;
 }
 
-/** A list of keys as one value. */
 export interface KeyList {
   /** Condition: whether a column has one of the keys. */
   readonly contains: (column: string, value: string) => string;
@@ -100,7 +96,6 @@ export interface ProductSearch {
   readonly after: bigint;
   /** Words that `toWords` made, all of which must match; undefined for all products. */
   readonly words: readonly string[] | undefined;
-  /** Whether the last word may be the beginning of one. */
   readonly isLastPrefix: boolean;
   /** Values in the product's document, as JSON escapes them. */
   readonly facts: ReadonlyMap<ProductFact, string>;
@@ -142,14 +137,13 @@ export interface StoreServer {
   /** @returns the right that this role lacks; undefined if none is known to be missing */
   readonly findMissingRight: (sql: SQL) => Promise<string | undefined>;
   /**
-   * Compares connections through a pooler with direct ones.
-   * @returns which limits the former lack
+   * @returns limits that pooled connections lack
    * @throws ServiceError `unavailable` when they lead to different tables
    */
   readonly checkPooler: (pooled: SQL, direct: SQL) => Promise<string[]>;
 }
 
-/** Everything that differs between database engines. It has a file or a server. */
+/** A store has a file or a server. */
 export interface Engine {
   /** URL schemes, with the colon. */
   readonly schemes: readonly string[];
@@ -162,7 +156,6 @@ export interface Engine {
   /** Useful number of concurrent reads. More would only queue inside the engine. */
   readonly maxConcurrentReads: number;
 
-  /** The statements that create the tables of an empty store. */
   readonly schema: readonly string[];
   /** Query for every `name` in use where tables are created, also by other programs. */
   readonly names: string;
@@ -172,7 +165,7 @@ export interface Engine {
   readonly history: string;
   /** Expression: the database's clock, as ISO 8601 text in UTC with milliseconds. */
   readonly now: string;
-  /** Expression: that clock some seconds later; a number, or a column. */
+  /** Expression: the clock some seconds later; a number, or a column. */
   readonly later: (seconds: number | string) => string;
   /** Expression: a text as bytes in UTF-8, which skips decoding it into a string. */
   readonly toBytes: (text: string) => string;
@@ -182,7 +175,7 @@ export interface Engine {
   /** Expression: the handle in a product's document, as JSON escapes it. It is indexed. */
   readonly handleOf: (document: string) => string;
 
-  /** Finds the ids of products, in order, without reading a whole table. */
+  /** In order, without reading a whole table. */
   readonly findProductIds: (
     connections: Pick<EngineConnections, "sql" | "read">,
     search: ProductSearch,

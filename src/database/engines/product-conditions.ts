@@ -2,8 +2,7 @@ import type { ProductFact, ProductSearch, Value } from "./engine.ts";
 
 /**
  * @param toSearchText makes a text that matches all words
- * @returns the statement's values, of which `$1` is the id; the search text's placeholder;
- *   conditions
+ * @returns the statement's values, starting with the id; the search text's placeholder; conditions
  */
 export function toConditions(
   { after, words, isLastPrefix, facts }: ProductSearch,

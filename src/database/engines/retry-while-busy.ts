@@ -3,7 +3,6 @@ import type { Engine } from "./engine.ts";
 const patienceMs = 30_000;
 const pauseMs = 10;
 
-/** Retries while the store is busy with another process's write. */
 export async function retryWhileBusy<T>({ classify }: Pick<Engine, "classify">, work: () => Promise<T>): Promise<T> {
   for (const startedAt = performance.now(); ; await Bun.sleep(pauseMs)) {
     try {
