@@ -11,10 +11,9 @@ import { findPause, type JobPause } from "../jobs/job-pause.ts";
 import { findLastSuccess } from "../jobs/runs.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import { findCurrent, findLast, generations, presentations } from "../personalization/versions.ts";
-import { createPlatform } from "../platforms/index.ts";
 import { pooledOptions } from "../service/connections.ts";
-import { listJobs } from "../service/jobs.ts";
-import { openLog, type Values } from "./common.ts";
+import type { Values } from "./common.ts";
+import { listConfiguredJobs } from "./find-job.ts";
 import { printMessage, printSafeJson, printTable } from "./output.ts";
 
 /** Seconds to wait for a source. */
@@ -40,8 +39,7 @@ interface Check {
  */
 export async function check(values: Values): Promise<boolean | number> {
   const config = readConfig(process.env);
-  const log = await openLog(config);
-  const jobs = listJobs(config, log, await createPlatform(config, log));
+  const jobs = await listConfiguredJobs(config);
   const checks = await Promise.all([...checkStores(config), checkTimeZones(), ...jobs.map(checkSource)]);
   const { pauses, warnings: stored } = await readStored(config, jobs);
   const schedules = jobs.flatMap((job) => listTimes(job, pauses.get(job)));

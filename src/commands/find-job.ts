@@ -1,7 +1,15 @@
 import { ServiceError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import type { Config } from "../config/index.ts";
 import type { PlannedJob } from "../jobs/job.ts";
-import type { Values } from "./common.ts";
+import { createPlatform } from "../platforms/index.ts";
+import { listJobs } from "../service/jobs.ts";
+import { openLog, type Values } from "./common.ts";
+
+export async function listConfiguredJobs(config: Config): Promise<PlannedJob[]> {
+  const log = await openLog(config);
+  return listJobs(config, log, await createPlatform(config, log));
+}
 
 /** @throws ServiceError `bad_request` unless exactly one configured job matches */
 export function findJob(command: string, name: string, { brand }: Values, jobs: readonly PlannedJob[]): PlannedJob {

@@ -2,17 +2,15 @@ import { durationInWords } from "../base/format.ts";
 import type { PlannedJob } from "../jobs/job.ts";
 import type { JobStatus } from "../jobs/run.ts";
 import { listJobStatus } from "../jobs/status.ts";
-import { createPlatform } from "../platforms/index.ts";
-import { listJobs } from "../service/jobs.ts";
-import { openLog, type Values, withStore } from "./common.ts";
+import { type Values, withStore } from "./common.ts";
+import { listConfiguredJobs } from "./find-job.ts";
 import { printMessage, printSafeJson, printTable, toSnakeCase } from "./output.ts";
 
 const neverRun = "never run";
 
 export function printJobs(values: Values): Promise<boolean> {
   return withStore(async (database, config) => {
-    const log = await openLog(config);
-    const jobs = listJobs(config, log, await createPlatform(config, log));
+    const jobs = await listConfiguredJobs(config);
     const statuses = await listJobStatus(database, jobs);
     const rows = jobs.map((job, index) => ({ job, status: statuses[index] as JobStatus }));
     if (values.json === true) printSafeJson(rows.map(toJobJson));

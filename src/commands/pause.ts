@@ -2,11 +2,9 @@ import { readConfig } from "../config/index.ts";
 import { findPause } from "../jobs/job-pause.ts";
 import { findRunUnderWay } from "../jobs/runs.ts";
 import { pauseAction, resumeAction } from "../operators/actions/jobs.ts";
-import { createPlatform } from "../platforms/index.ts";
-import { listJobs } from "../service/jobs.ts";
 import { act } from "./act.ts";
-import { openLog, type Values, withStore } from "./common.ts";
-import { findJob } from "./find-job.ts";
+import { type Values, withStore } from "./common.ts";
+import { findJob, listConfiguredJobs } from "./find-job.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
 export async function pause(name: string, values: Values): Promise<boolean> {
@@ -43,8 +41,5 @@ export async function resume(name: string, values: Values): Promise<boolean> {
 }
 
 /** Refuses wrong names before the store is opened. */
-async function findConfigured(command: string, name: string, values: Values) {
-  const config = readConfig(process.env);
-  const log = await openLog(config);
-  return findJob(command, name, values, listJobs(config, log, await createPlatform(config, log)));
-}
+const findConfigured = async (command: string, name: string, values: Values) =>
+  findJob(command, name, values, await listConfiguredJobs(readConfig(process.env)));
