@@ -210,17 +210,11 @@ export class JsonSplitter {
    */
   end(): { document?: JsonDocument; unfinished?: { line: number; reason: string } } {
     if (this.#inDocument && this.#depth === this.#documentDepth && !this.#inString) return { document: this.#end("") };
-    if (this.#inDocument) {
-      return {
-        unfinished: {
-          line: this.#line,
-          reason: `the file ends inside the document that starts at line ${this.#startLine}`,
-        },
-      };
-    }
-    if (this.#depth > 0)
-      return { unfinished: { line: this.#line, reason: "the file ends before the array is closed" } };
-    return {};
+    if (!this.#inDocument && this.#depth === 0) return {};
+    const reason = this.#inDocument
+      ? `the file ends inside the document that starts at line ${this.#startLine}`
+      : "the file ends before the array is closed";
+    return { unfinished: { line: this.#line, reason } };
   }
 
   #end(rest: string): JsonDocument {

@@ -14,13 +14,11 @@ export class ChangedFingerprints implements DifferenceVisitor {
     return this.#found.length > maxFingerprints ? undefined : this.#found;
   }
 
-  readonly added = (key: Uint8Array): void => this.#add(key);
-  readonly changed = (key: Uint8Array): void => this.#add(key);
-  readonly removed = (key: Uint8Array): void => this.#add(key);
-
-  #add(key: Uint8Array): void {
+  readonly added = (key: Uint8Array): void => {
     if (this.#found.length <= maxFingerprints) this.#found.push(fingerprintOf(decodeText(key)));
-  }
+  };
+  readonly changed = this.added;
+  readonly removed = this.added;
 }
 
 /** @returns the fingerprints that differ; undefined if there are too many */

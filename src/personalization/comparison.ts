@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { decodeText } from "./bytes.ts";
-import { compareGenerations } from "./difference.ts";
+import { compareGenerations, type EntryKind } from "./difference.ts";
 
 export interface DifferingNames {
   readonly count: number;
@@ -8,17 +8,8 @@ export interface DifferingNames {
   readonly first: readonly string[];
 }
 
-export interface NamesDifference {
-  readonly added: DifferingNames;
-  readonly changed: DifferingNames;
-  readonly removed: DifferingNames;
-}
-
-export interface GenerationDifference {
-  readonly skus: NamesDifference;
-  readonly styles: NamesDifference;
-  readonly groups: NamesDifference;
-}
+export type NamesDifference = Readonly<Record<"added" | "changed" | "removed", DifferingNames>>;
+export type GenerationDifference = Readonly<Record<EntryKind, NamesDifference>>;
 
 /** Per kind of change. */
 const maxListedNames = 20;
@@ -59,12 +50,7 @@ export class GenerationComparer {
   }
 }
 
-async function compareNames(
-  database: Database,
-  kind: "skus" | "styles" | "groups",
-  from: number,
-  to: number,
-): Promise<NamesDifference> {
+async function compareNames(database: Database, kind: EntryKind, from: number, to: number): Promise<NamesDifference> {
   const [added, changed, removed] = [new FirstNames(), new FirstNames(), new FirstNames()];
   await compareGenerations(database, kind, from, to, { added: added.add, changed: changed.add, removed: removed.add });
   return { added, changed, removed };

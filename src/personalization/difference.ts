@@ -76,9 +76,11 @@ export class OrderedComparison {
 
 const compareKeys = (one: Uint8Array, other: Uint8Array) => compareBytes(one, 0, one.length, other, 0, other.length);
 
+export type EntryKind = "skus" | "styles" | "groups";
+
 export async function compareGenerations(
   database: Queryable,
-  kind: "skus" | "styles" | "groups",
+  kind: EntryKind,
   from: number,
   to: number,
   visitor: DifferenceVisitor,

@@ -54,15 +54,13 @@ export async function listSkusWithPrefix(
   return rows.map(({ sku }) => sku).filter((sku) => sku.startsWith(prefix));
 }
 
-type Packed<Fragment, Column extends string> = Omit<Fragment, Column> & Readonly<Record<Column, Uint8Array>>;
-
 export async function listStyleFragments(
   database: Queryable,
   generation: number,
   numbers: readonly number[],
 ): Promise<StyleFragment[]> {
   const { styles } = tablesOf(generation);
-  const rows = await readByNumber<Packed<StyleFragment, "groups">>(
+  const rows = await readByNumber<Omit<StyleFragment, "groups"> & { readonly groups: Uint8Array }>(
     database,
     `SELECT number, code, rows, groups FROM ${styles}`,
     numbers,

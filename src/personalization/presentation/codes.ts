@@ -8,11 +8,6 @@ export interface FeedStyle {
   readonly lines: readonly Style[];
 }
 
-export interface FeedGroup {
-  readonly group: string;
-  readonly choices: readonly Choice[];
-}
-
 /** Styles with lines, by code. */
 export async function* walkStyles(database: Database, generation: number): AsyncGenerator<FeedStyle> {
   for await (const page of walkFragments(database, generation, "styles")) {
@@ -21,7 +16,10 @@ export async function* walkStyles(database: Database, generation: number): Async
 }
 
 /** Groups with choices, by name. */
-export async function* walkGroups(database: Database, generation: number): AsyncGenerator<FeedGroup> {
+export async function* walkGroups(
+  database: Database,
+  generation: number,
+): AsyncGenerator<{ readonly group: string; readonly choices: readonly Choice[] }> {
   for await (const page of walkFragments(database, generation, "groups")) {
     for (const { key, content } of page) yield { group: decodeText(key), choices: parseRows<Choice>(content) };
   }
