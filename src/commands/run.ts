@@ -29,14 +29,12 @@ export async function importNow(createJob: (config: Config, brand: string) => Jo
   const config = readConfig(process.env);
   const brand = brandOf(config, values);
   const job = createJob(config, brand);
-  if (values.dryRun !== true) {
-    return await withDatabase(async (database) => {
-      const id = await claim(database, job, config.leaseSeconds);
-      const result = await runWithProgress((options) => runJob(database, job, id, config.leaseSeconds, options));
-      return printResult(result, values);
-    });
-  }
-  return await dryRun(job, values);
+  if (values.dryRun === true) return await dryRun(job, values);
+  return await withDatabase(async (database) => {
+    const id = await claim(database, job, config.leaseSeconds);
+    const result = await runWithProgress((options) => runJob(database, job, id, config.leaseSeconds, options));
+    return printResult(result, values);
+  });
 }
 
 const dryRun = (job: Job, values: Values) =>

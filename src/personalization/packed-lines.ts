@@ -1,3 +1,5 @@
+import { encodeText } from "./bytes.ts";
+
 // The lines of a SKU are packed into a few bytes: for each line, in display order, the number of its
 // style in the generation, its display sequence, and its status. Most lines take three bytes.
 //
@@ -7,7 +9,6 @@
 // - status: one byte for one ASCII character; a zero byte, a varint, and that many bytes of text
 //   otherwise.
 
-const encoder = new TextEncoder();
 // By default, a decoder drops a leading byte order mark.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -47,7 +48,7 @@ export function writeLine(bytes: Uint8Array, at: number, style: number, sequence
 }
 
 function writeText(bytes: Uint8Array, at: number, text: string, isSequence: boolean): number {
-  const encoded = encoder.encode(text);
+  const encoded = encodeText(text);
   const offset = writeVarint(bytes, at, isSequence ? encoded.length * 2 + 1 : encoded.length);
   bytes.set(encoded, offset);
   return offset + encoded.length;

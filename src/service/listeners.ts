@@ -22,18 +22,25 @@ export interface Listeners extends Part {
 
 export async function startListeners(context: ServiceContext): Promise<Listeners> {
   const { config, log, requests, push } = context;
-  const open = createOpener(context);
+  const listeners: Listener[] = [];
+  const open = (name: "public" | "admin", routes: Routes): string => {
+    const address = addressesOf(config)[name];
+    const options = { ...address, isShared: config.reusePort === "on", idleSeconds: config.idleSeconds };
+    const listener = listen(routes, requests.forListener(name), options);
+    listeners.push(listener);
+    return listener.url;
+  };
   let actionsEnded = async () => {};
   const stop = async (isUrgent: boolean) => {
     await Bun.sleep(isUrgent ? 0 : config.drainSeconds * 1000);
-    await Promise.all(open.listeners.map((listener) => listener.stop(graceMs)));
+    await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
     await actionsEnded();
   };
   try {
     const store = createStoreReader(context);
     const readiness = createReadiness(context, store);
     const pages = createSamplePages(config, requests.sources.operationContext);
-    const publicUrl = open.listener(
+    const publicUrl = open(
       "public",
       publicRoutes({ config, ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }),
     );
@@ -44,7 +51,7 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
     const { createAdmin } = await import("./admin.ts");
     const { routes, settled } = createAdmin(context, publicUrl, readiness, metrics);
     actionsEnded = settled;
-    const adminUrl = open.listener("admin", routes);
+    const adminUrl = open("admin", routes);
     log.info({ publicUrl, adminUrl }, "listening");
     return { publicUrl, adminUrl, stop };
   } catch (error) {
@@ -71,17 +78,4 @@ export async function probeListeners(config: Config): Promise<void> {
   }
   if (config.reusePort === "on") return;
   for (const address of Object.values(addressesOf(config))) await probeAddress(address);
-}
-
-function createOpener({ config, requests }: ServiceContext) {
-  const listeners: Listener[] = [];
-  const addresses = addressesOf(config);
-  const listener = (name: "public" | "admin", routes: Routes): string => {
-    const isShared = config.reusePort === "on";
-    const options = { ...addresses[name], isShared, idleSeconds: config.idleSeconds };
-    const opened = listen(routes, requests.forListener(name), options);
-    listeners.push(opened);
-    return opened.url;
-  };
-  return { listeners, listener };
 }

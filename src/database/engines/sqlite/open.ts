@@ -37,13 +37,8 @@ const pragmas = [
   "PRAGMA analysis_limit = 1000",
 ];
 
-const pragmasOf: Readonly<Record<Purpose, readonly string[]>> = {
-  serving: [],
-  background: [],
-  job: [],
-  // Waiting for the lock would block the event loop. So would a checkpoint: other writers run it.
-  scheduling: ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"],
-};
+// Waiting for the lock would block the event loop. So would a checkpoint: other writers run it.
+const schedulingPragmas = ["PRAGMA busy_timeout = 0", "PRAGMA wal_autocheckpoint = 0"];
 
 export async function openFile(path: string, purpose: Purpose): Promise<EngineConnections> {
   const folder = dirname(path);
@@ -52,7 +47,7 @@ export async function openFile(path: string, purpose: Purpose): Promise<EngineCo
   if (sizeOf(path) > 0) requireWritable(path);
   const sql = new SQL({ adapter: "sqlite", filename: path });
   try {
-    for (const pragma of [...pragmas, ...pragmasOf[purpose]])
+    for (const pragma of [...pragmas, ...(purpose === "scheduling" ? schedulingPragmas : [])])
       await retryWhileBusy({ classify }, () => sql.unsafe(pragma));
   } catch (error) {
     await sql.close({ timeout: 0 });
