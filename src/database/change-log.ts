@@ -15,9 +15,7 @@ export interface Position {
   readonly recordedAt?: string | undefined;
 }
 
-/**
- * The newest change, and when the change at an earlier position was recorded, if the log has it.
- */
+/** The newest change, and when the one at an earlier position was recorded, if it is known. */
 export type LogState = Position & { readonly earlierAt?: string | undefined };
 
 /** What happened to the log since an earlier position. */
@@ -60,7 +58,7 @@ export async function findPosition({ read, engine }: Queryable, earlier?: Positi
 const pollIntervalMs = 200;
 /** Without a response for this long, the store counts as unreachable. A failover takes a second. */
 const answerTimeoutMs = 3000;
-/** Without a response for this long, connections are dropped. Requests time out as late. */
+/** Without a response for this long, connections are dropped, as requests time out by then. */
 const silenceMs = 5000;
 /** Pause after dropping connections to a standby. */
 const reconnectMs = 1000;

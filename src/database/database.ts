@@ -5,9 +5,9 @@ import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 /**
  * A database, or a transaction in it. Every query takes one as its first argument.
  * - `read` runs queries whose text does not depend on values, such as those of requests and polls.
- * They stay prepared, and an embedded store returns their rows synchronously.
+ *   They stay prepared, and an embedded store returns their rows synchronously.
  * - ``sql`…` `` runs everything else. Values are interpolated; so are expressions of the engine and
- * lists of columns, as `${sql.unsafe(text)}`.
+ *   lists of columns, as `${sql.unsafe(text)}`.
  * - `sql.unsafe(text)` as a whole statement is only for this folder.
  * The type is nominal, because `{ ...database, sql }` would read and write on two connections.
  */

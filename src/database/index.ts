@@ -9,9 +9,8 @@ import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 import { createTables, OtherSchemaError, readSchemaState, readTables, type SchemaState } from "./migrate.ts";
 
 /**
- * Opens the store, and creates its tables if it is empty.
- * @throws ServiceError `unavailable` if the store cannot be reached, or has tables of another
- *   version
+ * Creates the tables if the store is empty.
+ * @throws ServiceError `unavailable` if it is unreachable, or has tables of another version
  */
 export function openDatabase(url: string, purpose: Purpose = "job", options: ConnectOptions = {}): Promise<Database> {
   return open(url, purpose, options, async (database) => {
@@ -38,8 +37,7 @@ export async function openStored(url: string): Promise<Database | undefined> {
 /**
  * Opens the store without changing it, and closes it again.
  * @param setting name of the setting with the URL
- * @throws ServiceError as {@link openDatabase} does, or if it is a standby, or the role lacks a
- *   right
+ * @throws ServiceError as {@link openDatabase} does, also for a standby, or if a right is missing
  */
 export async function inspectStore(url: string, setting: string, options: ConnectOptions): Promise<SchemaState> {
   const inspect = async (database: Database) => {
@@ -102,9 +100,7 @@ export const closeDatabase = (database: Database) => database.close(5);
 /** Whether opening the store failed because another version made its tables. */
 export const isOtherSchema = (error: unknown) => (error as Error).cause instanceof OtherSchemaError;
 
-/**
- * Whether the store failed. Our statements are tested, so the error means that it is unreachable.
- */
+/** Whether the store failed. Our statements are tested, so it must be unreachable. */
 export const isDatabaseError = (error: unknown) => engines.some(({ classify }) => classify(error) !== undefined);
 
 /** @returns an error that says what to do if the cause is known; any other error unchanged */

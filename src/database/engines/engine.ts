@@ -14,9 +14,8 @@ export type Read = <Row>(statement: string, values: Value[]) => MaybePromise<Row
  * The engine configures connections by purpose:
  * - `serving`: requests and polls, which repeat a few statements.
  * - `scheduling`: claims, leases, and other writes of a serving process. A locked statement fails
- * as busy instead of blocking the event loop, and `inTransaction` retries.
- * - `background`: console, health checks, and metrics, whose statements are planned for their
- * values.
+ *   as busy instead of blocking the event loop, and `inTransaction` retries.
+ * - `background`: console, health checks, and metrics. Their statements vary.
  * - `job`: jobs and commands, whose transactions may be long.
  */
 export type Purpose = "serving" | "scheduling" | "background" | "job";
@@ -172,7 +171,7 @@ export interface Engine {
   /** Condition: whether bytes contain a text in UTF-8. */
   readonly contains: (bytes: string, text: string) => string;
   readonly keyList: KeyList;
-  /** Expression: the handle in a product's document, as JSON escapes it. It is indexed. */
+  /** Expression: the handle in a product's document, as JSON escapes it, if any. It is indexed. */
   readonly handleOf: (document: string) => string;
 
   /** In order, without reading a whole table. */

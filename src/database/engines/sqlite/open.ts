@@ -132,10 +132,7 @@ export const prepare = (sql: SQL) => retryWhileBusy({ classify }, () => sql.unsa
 /** Statements name generations, which come and go. */
 const maxStatements = 100;
 
-/**
- * Keeps compiled statements. The driver would compile each again, which takes as long as running
- * it.
- */
+/** Keeps compiled statements: the driver would compile again, which takes as long as running. */
 function createReader(path: string): Pick<EngineConnections, "read" | "damage"> & { readonly closeReader: () => void } {
   let file: File | undefined;
   let damage: unknown;
