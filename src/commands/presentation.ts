@@ -4,9 +4,9 @@ import { formatRejectedRow } from "../jobs/import-report.ts";
 import { checkPresentation } from "../personalization/presentation/check.ts";
 import type { PresentationEntry } from "../personalization/presentation/entry.ts";
 import { readPresentation } from "../personalization/presentation/parse.ts";
-import { findEntries } from "../personalization/presentation/store.ts";
+import { findCurrentEntries } from "../personalization/presentation/store.ts";
 import { writeTemplate } from "../personalization/presentation/template.ts";
-import { findCurrent, generations, presentations } from "../personalization/versions.ts";
+import { findCurrent, generations } from "../personalization/versions.ts";
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
@@ -54,8 +54,7 @@ export function template(values: Values): Promise<boolean> {
 }
 
 async function getStored(database: Database, brand: string): Promise<PresentationEntry[]> {
-  const id = await findCurrent(database, presentations, brand);
-  const entries = id === undefined ? undefined : await findEntries(database, id);
+  const entries = await findCurrentEntries(database, brand);
   if (entries !== undefined) return entries;
   throw new ServiceError("not_found", `no presentation of ${JSON.stringify(brand)} is stored; name a file to check`);
 }

@@ -97,14 +97,11 @@ export async function findAudit(
 const removalBatch = 500;
 
 export async function removeAudit(database: Database, before: string, signal: AbortSignal): Promise<void> {
-  while ((await removeBatch(database, before)) === removalBatch) signal.throwIfAborted();
-}
-
-async function removeBatch(database: Database, before: string): Promise<number> {
-  return await database.inTransaction(async ({ sql }) => {
-    const { count } = await sql`
-      DELETE FROM audit_record WHERE id IN (
-        SELECT id FROM audit_record WHERE begun_at < ${before} ORDER BY begun_at, id LIMIT ${removalBatch})`;
-    return count as number;
-  });
+  const removeBatch = () =>
+    database.inTransaction(
+      ({ sql }) => sql`
+        DELETE FROM audit_record WHERE id IN (
+          SELECT id FROM audit_record WHERE begun_at < ${before} ORDER BY begun_at, id LIMIT ${removalBatch})`,
+    );
+  while ((await removeBatch()).count === removalBatch) signal.throwIfAborted();
 }

@@ -1,5 +1,5 @@
 import { isLonger } from "../base/format.ts";
-import { chain, type MaybePromise } from "../base/maybe-promise.ts";
+import { attempt, chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Personalization } from "../contract/personalization.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
@@ -161,12 +161,8 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
     if (database.engine.classify(error) !== "missing") throw error;
     return "outdated" as const;
   };
-  try {
-    const result = read(snapshot);
-    return result instanceof Promise ? result.catch(onError) : result;
-  } catch (error) {
-    return onError(error);
-  }
+  const result = attempt(() => read(snapshot));
+  return result instanceof Promise ? result.catch(onError) : result;
 }
 
 /** The database would reject an invalid SKU together with other requests' SKUs. */

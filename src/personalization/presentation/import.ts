@@ -1,11 +1,10 @@
 import { ServiceError } from "../../base/errors.ts";
 import { wasOrWere } from "../../base/format.ts";
-import type { Database } from "../../database/database.ts";
 import { collectFeed, type DeliveredFiles, type KnownFiles } from "../../feed/delivery.ts";
 import { throwChanged } from "../../feed/file.ts";
 import type { SourceSettings } from "../../feed/source.ts";
 import type { Difference } from "../../jobs/import-report.ts";
-import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
+import type { RunContext, Work } from "../../jobs/work.ts";
 import { tooManyChanges } from "../import/guards.ts";
 import type { ImportMode } from "../import/import.ts";
 import { findCurrent, findLast, generations, presentations, unchangedNote } from "../versions.ts";
@@ -15,7 +14,7 @@ import type { PresentationOptions } from "./options.ts";
 import { readPresentation } from "./parse.ts";
 import type { ParsedPresentation } from "./parse-toml.ts";
 import { toFileRequest } from "./source.ts";
-import { findEntries, savePresentation } from "./store.ts";
+import { findCurrentEntries, savePresentation } from "./store.ts";
 
 type Files = DeliveredFiles<"presentation">;
 
@@ -48,7 +47,8 @@ async function importFile(
   const { entries } = parsed;
   const current = database && (await findCurrentEntries(database, brand));
   const difference = current === undefined ? null : compare(current, entries);
-  count(reporter, parsed);
+  reporter.stage(entries.length);
+  for (const problems of parsed.rejected) reporter.reject(...problems);
   const generation = database && (await findCurrent(database, generations, brand));
   reporter.report.presentation = {
     file: name,
@@ -67,16 +67,6 @@ async function importFile(
     });
   }
   reporter.acceptStaged();
-}
-
-async function findCurrentEntries(database: Database, brand: string): Promise<PresentationEntry[] | undefined> {
-  const id = await findCurrent(database, presentations, brand);
-  return id === undefined ? undefined : await findEntries(database, id);
-}
-
-function count(reporter: Reporter, { entries, rejected }: ParsedPresentation): void {
-  reporter.stage(entries.length);
-  for (const problems of rejected) reporter.reject(...problems);
 }
 
 function compare(current: readonly PresentationEntry[], entries: readonly PresentationEntry[]): Difference {

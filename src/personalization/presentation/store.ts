@@ -26,6 +26,11 @@ export async function findEntries({ read }: Queryable, id: number): Promise<Pres
   return row && (JSON.parse(row.document) as PresentationEntry[]);
 }
 
+export async function findCurrentEntries(database: Queryable, brand: string): Promise<PresentationEntry[] | undefined> {
+  const id = await findCurrent(database, presentations, brand);
+  return id === undefined ? undefined : await findEntries(database, id);
+}
+
 export interface NewPresentation {
   readonly brand: string;
   readonly entries: readonly PresentationEntry[];
