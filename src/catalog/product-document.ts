@@ -49,17 +49,19 @@ function findFaults(product: Product): Fault[] {
 
 /** Objects whose global identifier is that of another one. An image may have that of its medium. */
 function findForeignNodes(product: Product): Fault[] {
-  const named = (list: string, nodes: readonly Node[], path: PropertyKey[] = []) =>
-    nodes.map((node, index): [PropertyKey[], Node] => [[...path, list, index], node]);
-  const nodes: [PropertyKey[], Node][] = [
-    [[], product],
-    ...named("variants", product.variants),
-    ...named("metafields", product.metafields),
-    ...product.variants.flatMap(({ metafields }, index) => named("metafields", metafields, ["variants", index])),
+  const named = (type: string, list: string, nodes: readonly Node[], path: PropertyKey[] = []) =>
+    nodes.map((node, index): TypedNode => [[...path, list, index], type, node]);
+  const metafieldsOf = ({ metafields }: Pick<Product, "metafields">, path?: PropertyKey[]) =>
+    named("Metafield", "metafields", metafields, path);
+  const nodes: TypedNode[] = [
+    [[], "Product", product],
+    ...named("ProductVariant", "variants", product.variants),
+    ...metafieldsOf(product),
+    ...product.variants.flatMap((variant, index) => metafieldsOf(variant, ["variants", index])),
   ];
   return nodes
-    .filter(([, { id, admin_graphql_api_id: gid }]) => !gid.endsWith(`/${id}`))
-    .map(([path, { admin_graphql_api_id: value }]) => ({
+    .filter(([, type, { id, admin_graphql_api_id: gid }]) => !gid.endsWith(`/${type}/${id}`))
+    .map(([path, , { admin_graphql_api_id: value }]) => ({
       path: [...path, "admin_graphql_api_id"],
       reason: "expected the global identifier of its id",
       value,
@@ -67,6 +69,7 @@ function findForeignNodes(product: Product): Fault[] {
 }
 
 type Node = Pick<Product, "id" | "admin_graphql_api_id">;
+type TypedNode = [path: PropertyKey[], type: string, node: Node];
 
 /** Parts that say that they belong to another product. */
 function findForeignParts({ id, image, images, options, variants }: Product): Fault[] {

@@ -49,7 +49,7 @@ export const textOf = ({ sentence }: Finding): string =>
 
 export const linksOf = ({ sentence }: Finding): SentenceLink[] => sentence.filter((part) => typeof part !== "string");
 
-const skuLink = (sku: string, brand?: string, text = sku): SentenceLink => ({
+const skuLink = (sku: string, brand?: string, text = nameOf(sku)): SentenceLink => ({
   text,
   url: urlWithQuery("/personalization", { sku, brand }),
 });
@@ -71,24 +71,32 @@ const listFirst = (parts: readonly Part[]): Part[] => [
 
 /** Why shoppers see the personalization of a SKU, or do not. */
 export function explainSku(facts: SkuFacts): Explanation {
-  const { sku, asked, offering, offer, past } = facts;
+  const { asked, offering, offer, past, importing } = facts;
+  const sku = nameOf(facts.sku);
   const circumstances = [...explainImports(facts), ...explainProducts(facts)];
   if (offer !== undefined) return explainOffer(facts, offer, circumstances);
-  const isElsewhere = offering.length > 0;
+  const [served] = offering;
   return {
     isOffered: false,
-    answer: isElsewhere ? `${asked} has no personalization of ${sku}.` : `${sku} has no personalization.`,
+    answer:
+      served === undefined
+        ? `${sku} has no personalization.`
+        : `Shoppers see ${sku} of ${served.brand}; ${asked} has no personalization of it.`,
     findings: [
       ...explainOtherBrands(facts),
       ...(past === undefined ? [] : explainAbsence(facts, past)),
-      ...explainUnchanged(facts),
+      ...(importing.hasGeneration ? [] : explainUnchanged(facts)),
       ...circumstances,
     ],
   };
 }
 
+/** Spaces around a SKU, and control characters, would not be seen. */
+const nameOf = (sku: string) => (/^\s|\s$|\s\s|\p{Cc}/u.test(sku) ? JSON.stringify(sku) : sku);
+
 function explainOffer(facts: SkuFacts, offer: Offer, circumstances: readonly Finding[]): Explanation {
-  const { sku, asked, offering, importing, now } = facts;
+  const { asked, offering, importing, now } = facts;
+  const sku = nameOf(facts.sku);
   const { generation, personalization } = offer;
   const { brand, id, loadedAt } = generation;
   const { shown, withoutRows, blank } = sortStyles(personalization);
@@ -118,7 +126,11 @@ function explainOffer(facts: SkuFacts, offer: Offer, circumstances: readonly Fin
   if (!isServed) {
     findings.push({
       kind: "other-brand",
-      sentence: ["Shoppers do not see this one, but that of ", skuLink(sku, served, served), ", which comes first."],
+      sentence: [
+        "Shoppers do not see this one, but that of ",
+        skuLink(facts.sku, served, served),
+        ", which comes first.",
+      ],
     });
   }
   findings.push(...circumstances);

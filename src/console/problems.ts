@@ -71,7 +71,7 @@ export function describeServed(job: string, lastSuccess: string | null): string 
   if (job === "history-retention") return "Shoppers see no difference.";
   return lastSuccess === null
     ? "It has never succeeded, so shoppers see none of its data."
-    : `Shoppers still see its data of ${utcTime(lastSuccess)}.`;
+    : `It last succeeded at ${utcTime(lastSuccess)}; shoppers still see what is stored.`;
 }
 
 function lastSuccessOf({ job, brand, lastSuccess, dueSince }: JobHealth, now: number): string {

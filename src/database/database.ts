@@ -59,10 +59,6 @@ export class Database extends Queryable {
     return this.#connections.folder;
   }
 
-  get damage(): unknown {
-    return this.#connections.damage?.();
-  }
-
   /** The same store for a run: others can end its transactions when they abandon the run. */
   forRun(run: number): Database {
     return new Database(this.engine, this.name, this.#connections, run);

@@ -103,6 +103,8 @@ export const isOtherSchema = (error: unknown) => (error as Error).cause instance
 /** Whether the store failed. Our statements are tested, so it must be unreachable. */
 export const isDatabaseError = (error: unknown) => engines.some(({ classify }) => classify(error) !== undefined);
 
+export const isDamage = (error: unknown) => engines.some(({ classify }) => classify(error) === "damaged");
+
 /** @returns an error that says what to do if the cause is known; any other error unchanged */
 export function explainStoreError(database: Database, error: unknown): unknown {
   const explained = explainDiskFull(database, error);

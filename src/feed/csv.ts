@@ -7,6 +7,9 @@ export const maxRecordLength = 1024 * 1024;
 /** More consecutive blank lines mean a damaged file, and would take minutes. */
 const maxBlankLines = 1_000_000;
 
+/** The problem of the last record of a truncated file, which may have swallowed others. */
+export const unclosedQuote = "missing closing quote: the file ends inside this row";
+
 /** `line` is where the record starts, counted from 1. */
 export type CsvRecord =
   | { readonly line: number; readonly fields: string[]; readonly problem?: undefined }
@@ -219,8 +222,7 @@ function readField(text: string, start: number, delimiter: number, lineEnd: Line
   }
   const close = closingQuote(text, start + 1);
   if (close < 0) {
-    const problem = "missing closing quote: the file ends inside this row";
-    return { value: "", end: text.length, problem };
+    return { value: "", end: text.length, problem: unclosedQuote };
   }
   const value = text.slice(start + 1, close).replaceAll('""', '"');
   const end = fieldEnd(text, close + 1, delimiter, lineEnd);

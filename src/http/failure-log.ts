@@ -1,5 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { isDamage } from "../database/index.ts";
 import type { Failure } from "./errors.ts";
 import { clientRequestIdOf, pathOf } from "./request.ts";
 
@@ -12,6 +13,8 @@ const traceParent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{
 
 export class FailureLog {
   readonly #log: Log;
+  /** The first error of a request that found the store damaged; undefined if none did. */
+  damage: unknown;
   #lines = 0;
   #skipped = 0;
 
@@ -20,6 +23,8 @@ export class FailureLog {
   }
 
   write(failure: Failure, error: unknown, request: Request, requestId: string): void {
+    const reason = error instanceof ServiceError ? error.cause : error;
+    if (isDamage(reason)) this.damage ??= reason;
     if (!this.#mayWrite()) return;
     const { status, detail } = failure;
     const path = pathOf(request).slice(0, maxPathLength);

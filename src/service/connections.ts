@@ -73,13 +73,17 @@ export interface WriteCheck extends Part {
 
 const writeCheckMs = 5000;
 
-/** Runs until it is stopped. Reads may continue without writes. */
-export function checkWrites({ serving, writer }: Connections, log: Log): WriteCheck {
+/**
+ * Runs until it is stopped. Reads may continue without writes.
+ * @param findDamage returns the error of a request that found the store damaged
+ */
+export function checkWrites({ writer }: Connections, log: Log, findDamage: () => unknown): WriteCheck {
   let problem: string | undefined;
   const check = async () => {
     try {
       // Writes may only touch undamaged parts.
-      if (serving.damage !== undefined) throw serving.damage;
+      const damage = findDamage();
+      if (damage !== undefined) throw damage;
       // Another value each time, because an embedded store does not write an unchanged page. A
       // transaction, because it drops a read-only connection before the next check.
       await writer.inTransaction((transaction) => saveCursor(transaction, "write-check", crypto.randomUUID()));

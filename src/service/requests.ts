@@ -41,6 +41,8 @@ export interface RequestHandling extends Part {
   /** Whether cached responses can be served while the store is unreachable. */
   servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;
+  /** The first error of a request that found the store damaged; undefined if none did. */
+  readonly findDamage: () => unknown;
   forListener(listener: "public" | "admin"): ListenerContext;
 }
 
@@ -103,6 +105,7 @@ export async function startRequestHandling(
     },
     servesWithoutStore: () => isServable() && cache.hasResponses,
     deliveryLimiter: limiters.deliveries,
+    findDamage: () => failures.damage,
     networks,
     meters: {
       requests,

@@ -80,8 +80,8 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
   const holder = crypto.randomUUID();
   // Stopped late, because it drops connections that would never respond.
   parts.add(watchWrites(connections));
-  const writes = parts.add(checkWrites(connections, log));
   const requests = parts.add(await startRequestHandling(config, connections, platform, log, signal));
+  const writes = parts.add(checkWrites(connections, log, requests.findDamage));
   const scheduler = parts.add(startJobs(jobs, connections, config, log, signal));
   const deliveryContext = { holder, config, connections, requests, log, signal };
   const receiver = platform?.receiver;

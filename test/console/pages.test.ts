@@ -509,7 +509,7 @@ test.each([
   [
     "that failed",
     { last: run({ outcome: "failed", reason: "it broke." }) },
-    "feed for B failed 9 minutes ago: it broke. Shoppers still see its data of 2026-03-01 11:51:00 UTC. The next run is in 30 minutes.",
+    "feed for B failed 9 minutes ago: it broke. It last succeeded at 2026-03-01 11:51:00 UTC; shoppers still see what is stored. The next run is in 30 minutes.",
   ],
   [
     "that was abandoned and has no schedule",
@@ -519,7 +519,7 @@ test.each([
   [
     "that failed and is running again",
     { last: run({ outcome: "failed" }), runningSince: ago(2), dueSince: 1 },
-    "feed for B failed 9 minutes ago. Shoppers still see its data of 2026-03-01 11:51:00 UTC. A new run has been in progress for 2 minutes.",
+    "feed for B failed 9 minutes ago. It last succeeded at 2026-03-01 11:51:00 UTC; shoppers still see what is stored. A new run has been in progress for 2 minutes.",
   ],
   [
     "whose run takes far longer than usual",

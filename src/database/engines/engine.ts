@@ -39,8 +39,6 @@ export interface EngineConnections {
   readonly begin: <T>(work: (transaction: SQL) => Promise<T>, run: number | undefined) => Promise<T>;
   /** @param timeout seconds that queries in progress may take */
   readonly close: (timeout: number) => Promise<void>;
-  /** The first error of a read that found an embedded store damaged; undefined if none did. */
-  readonly damage?: () => unknown;
   /** Replaces connections to a server that no longer responds. Queries that wait for it fail. */
   readonly replace?: () => void;
   /** The folder of an embedded store's file; undefined for a server. */

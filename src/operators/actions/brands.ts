@@ -120,7 +120,7 @@ interface Rollback {
   /** The change for the audit; undefined if there is no such version. */
   readonly expected: CurrentChange | undefined;
   readonly to: number | undefined;
-  readonly onlyFrom?: number;
+  readonly onlyFrom: number | undefined;
 }
 
 const noEarlier = ({ noun }: VersionKind, brand: string) => `${brand} has no earlier ${noun}.`;

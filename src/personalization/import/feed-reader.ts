@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../base/errors.ts";
-import { CsvReader, type CsvRecord } from "../../feed/csv.ts";
+import { CsvReader, type CsvRecord, unclosedQuote } from "../../feed/csv.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { isNdjson, readBytes } from "../../feed/file.ts";
 import type { Delimiter, TextEncoding } from "../../feed/format.ts";
@@ -74,6 +74,11 @@ export class FeedReader {
     }
   }
 
+  /** However few rows it seems to lose, the others may be lost with it. */
+  #refuse(line: number, reason: string): ServiceError {
+    return new ServiceError("invalid_input", `${this.#file.name}:${line}: ${reason}`);
+  }
+
   #startBatch(): RowBatch {
     return new RowBatch(this.#list, this.#file.name);
   }
@@ -113,7 +118,8 @@ export class FeedReader {
     const isHeader = this.#isHeader;
     const inOrder = indexes.length === count && indexes.every((field, column) => field === column);
     for (const record of records) {
-      if (record.problem !== undefined) batch.reject(record.line, record.problem, record.text);
+      if (record.problem === unclosedQuote) throw this.#refuse(record.line, unclosedQuote);
+      else if (record.problem !== undefined) batch.reject(record.line, record.problem, record.text);
       else if (record.fields.length !== count) {
         const { length } = record.fields;
         const reason = `has ${length} ${length === 1 ? "field" : "fields"}, but the header has ${count}`;
@@ -142,7 +148,7 @@ export class FeedReader {
     const lastBatch = this.#startBatch();
     const { document, unfinished } = splitter.end();
     if (document !== undefined) addObject(lastBatch, fieldNames, document);
-    if (unfinished !== undefined) lastBatch.reject(unfinished.line, unfinished.reason);
+    if (unfinished !== undefined) throw this.#refuse(unfinished.line, unfinished.reason);
     yield lastBatch;
     this.isBlank = splitter.isEmpty;
     const unknown = fieldNames.listUnknown();

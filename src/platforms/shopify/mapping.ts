@@ -44,6 +44,8 @@ export function convert(
   { kept, namespaces, publication }: Pick<DocumentSet, "kept" | "namespaces" | "publication"> = nothingChosen,
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
+    if (product.id !== `gid://shopify/Product/${product.legacyResourceId}`)
+      throw new Error(`it was sent with the identifier ${product.id}`);
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
     const unnamedImages: UnnamedImage[] = [];
     return {
@@ -130,7 +132,10 @@ const byPosition = (a: Positioned, b: Positioned) => a.position - b.position;
  * `UNLISTED` is newer than the contract; Shopify's REST API of that time reports it as `active`.
  */
 function toStatus(status: string): string {
-  return status === "UNLISTED" ? "active" : status.toLowerCase();
+  if (status === "UNLISTED") return "active";
+  // Another one would hide every product that has it.
+  if (!["ACTIVE", "ARCHIVED", "DRAFT"].includes(status)) throw new Error(`it has the unknown status ${status}`);
+  return status.toLowerCase();
 }
 
 const imageGid = "gid://shopify/ProductImage/";

@@ -53,14 +53,14 @@ export async function openFile(path: string, purpose: Purpose): Promise<EngineCo
     await sql.close({ timeout: 0 });
     throw error;
   }
-  const { closeReader, ...reader } = createReader(path);
+  const { read, closeReader } = createReader(path);
   const close = async (timeout: number) => {
     closeReader();
     await sql.close({ timeout });
   };
   // IMMEDIATE takes the only lock at once. It ends with the process, so the run does not matter.
   const begin = async <T>(work: (transaction: SQL) => Promise<T>) => (await sql.begin("IMMEDIATE", work)) as T;
-  return { sql, begin, folder, ...reader, close };
+  return { sql, begin, folder, read, close };
 }
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -133,9 +133,8 @@ export const prepare = (sql: SQL) => retryWhileBusy({ classify }, () => sql.unsa
 const maxStatements = 100;
 
 /** Keeps compiled statements: the driver would compile again, which takes as long as running. */
-function createReader(path: string): Pick<EngineConnections, "read" | "damage"> & { readonly closeReader: () => void } {
+function createReader(path: string): Pick<EngineConnections, "read"> & { readonly closeReader: () => void } {
   let file: File | undefined;
-  let damage: unknown;
   const checkFile = createFileCheck(path);
   const statements = new Map<string, Statement>();
   const prepare = (text: string): Statement => {
@@ -152,15 +151,9 @@ function createReader(path: string): Pick<EngineConnections, "read" | "damage"> 
   return {
     read: <Row>(text: string, values: Value[]) => {
       checkFile();
-      try {
-        const statement = statements.get(text) ?? prepare(text);
-        return statement.all(...values) as Row[];
-      } catch (error) {
-        if (classify(error) === "damaged") damage ??= error;
-        throw error;
-      }
+      const statement = statements.get(text) ?? prepare(text);
+      return statement.all(...values) as Row[];
     },
-    damage: () => damage,
     closeReader: () => file?.close(),
   };
 }
