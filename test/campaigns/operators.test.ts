@@ -92,6 +92,7 @@ describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {
     await page.waitForURL("**/runs/*");
     await untilShown("succeeded");
     await page.goto(`${service.adminUrl}/actions`);
+    await follow(/^Roll back/);
     await follow(/^Roll back to generation/);
     await press("Make generation");
     await page.waitForURL("**/audit/*");

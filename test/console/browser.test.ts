@@ -68,6 +68,7 @@ const pages = [
   ["style", "/personalization?style=LASFAM"],
   ["choice group", "/personalization?group=MONTH"],
   ["choice", "/personalization?choice=Heart"],
+  ["versions", "/personalization/versions"],
   ["generation comparison", "/personalization/difference?sku=NEW"],
 ] as const;
 
@@ -507,6 +508,7 @@ describe("a catalog with markup and scripts in every field", () => {
     ["a style", query("style", attack("s"))],
     ["a choice group", query("group", attack("g"))],
     ["a choice", query("choice", attack("v"))],
+    ["the versions", "/personalization/versions"],
     ["the comparison of two generations", "/personalization/difference"],
   ])("runs nothing on the page of %s", async (_, path) => {
     const { page } = watched;

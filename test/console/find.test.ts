@@ -236,6 +236,12 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     expect(offered).toContain("It is still offered.");
   });
 
+  test("lists the presentations of a brand too, with the run that loaded each", async () => {
+    const html = await load("/personalization/versions?brand=Outlet");
+    const loaded = expect.stringMatching(/ UTC$/);
+    expect(rowsOf(html).at(-1)).toEqual(["1 current", loaded, "1", expect.stringMatching(/^Run \d+$/), ""]);
+  });
+
   test("shows old and new values of what changed between generations", async () => {
     const page = "/personalization/difference?brand=Outlet";
     const html = await load(page);

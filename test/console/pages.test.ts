@@ -102,22 +102,8 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     expect(text).toContain("No problems. 3 scheduled jobs, none overdue.");
     expect(text).toContain("80 products");
     const [ownBrand, outlet] = rowsOf(html);
-    expect(ownBrand?.toSpliced(1, 2)).toEqual([
-      "Larkspur & Finch",
-      "266",
-      "35",
-      "227",
-      "1,096",
-      "no earlier generation",
-    ]);
-    expect(outlet?.toSpliced(1, 2)).toEqual([
-      "Outlet",
-      "2",
-      "4",
-      "4",
-      "11",
-      expect.stringMatching(/^with generation \d+$/),
-    ]);
+    expect(ownBrand?.toSpliced(1, 2)).toEqual(["Larkspur & Finch", "266", "35", "227", "1,096", "1 generation"]);
+    expect(outlet?.toSpliced(1, 2)).toEqual(["Outlet", "2", "4", "4", "11", "2 generations"]);
     const jobs = rowsOf(html).slice(2, 4);
     expect(jobs.map(([job, last, brand]) => [job, last?.split(" ")[0], brand])).toEqual([
       ["catalog-import sample/products.ndjson", "succeeded", "Larkspur & Finch"],
@@ -271,6 +257,28 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     expect(one.html).toContain("<code>keep_generations</code>");
     expect(one.text).not.toContain("`");
     expect(one.text).toContain("There is no earlier generation to compare with.");
+  });
+
+  test("lists the versions of a brand, with the run that loaded each", async () => {
+    const [, link = ""] = (await load(service, "/")).html.match(/<a href="([^"]*)"[^>]*>2 generations/) ?? [];
+    const { html, text } = await load(service, link.replaceAll("&amp;", "&"));
+    const rows = rowsOf(html);
+    const ids = rows.map(([version]) => Number.parseInt(version ?? "", 10));
+    const [second = 0, first = 0] = ids;
+    const loaded = expect.stringMatching(/ UTC$/);
+    const run = expect.stringMatching(/^Run \d+$/);
+    const compare = `Compare ${first} with ${second}`;
+    expect(rows).toEqual([
+      [`${second} current`, loaded, "2", run, "1 added, 1 changed, 1 removed", ""],
+      [`${first}`, loaded, "2", run, "", compare],
+    ]);
+    expect(text).toContain("No presentation of Outlet is stored.");
+    const compared = await load(service, `/personalization/difference?brand=Outlet&from=${second}&to=${first}`);
+    expect(html).toContain(`from=${second}&amp;to=${first}`);
+    expect(compared.text).toMatch(/SKUs 1 added A\/B é\+/);
+    expect((await load(service, "/personalization/versions?brand=Nobody")).text).toContain(
+      "No generation of Nobody is stored. Presentations No presentation of Nobody is stored.",
+    );
   });
 
   test.each([

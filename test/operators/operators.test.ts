@@ -94,6 +94,8 @@ keep_days = 30
     Object.fromEntries(
       [...html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
     ) as Record<string, string>;
+  const stored = async (brand: string) =>
+    (await sql<{ id: number }[]>`SELECT id FROM generation WHERE brand = ${brand}`).map(({ id }) => id);
   const generations = async (brand: string) =>
     (await sql`SELECT generation FROM current_generation WHERE brand = ${brand}`).map(
       ({ generation }: { generation: number }) => generation,
@@ -340,6 +342,15 @@ keep_days = 30
     const ann = await signedIn(tokens.ann);
     for (const choice of ["Serif", "Script", "Block"]) await importWith(choice, "rolled");
     const [generation] = await generations("rolled");
+    const oldest = Math.min(...(await stored("rolled")));
+    const versions = await ann.get("/personalization/versions?brand=rolled");
+    const link = `/actions/rollback?brand=rolled&to=${oldest}`;
+    expect(versions.html).toContain(`href="${link.replace("&", "&amp;")}"`);
+    expect(versions.html).not.toContain(`rolled&amp;to=${generation}"`);
+    expect((await ann.get(link)).html).toContain(`Make generation ${oldest} current`);
+    expect((await (await signedIn(tokens.vic)).get("/personalization/versions?brand=rolled")).html).not.toContain(
+      "Roll back to",
+    );
     const fields = fieldsOf((await ann.get("/actions/rollback?brand=rolled")).html);
     expect(Number(fields.from)).toBe(generation as number);
     const sent = await Promise.all([1, 2, 3].map(() => ann.post("/actions/rollback", fields)));
@@ -355,6 +366,9 @@ keep_days = 30
       VALUES ('names', '2026-01-02T00:00:00.000Z', '2026-01-02T00:00:00.000Z', ${earlier}, 0, '{}', '[]')`;
     const current = async () => (await sql`SELECT id FROM presentation WHERE since IS NOT NULL`)[0]?.id;
     const before = await current();
+    expect((await ann.get("/personalization/versions?brand=names")).html).toContain(
+      `href="/actions/rollback-presentation?brand=names&amp;to=${earlier}">Roll back to presentation ${earlier}<`,
+    );
     expect((await ann.post("/actions/rollback-presentation", { brand: "rolled" })).status).toBe(409);
     expect((await ann.post("/actions/rollback-presentation", { brand: "names" })).status).toBe(303);
     expect(await current()).toBe(earlier);
@@ -369,11 +383,10 @@ keep_days = 30
 
     // Two operators have the same page, and choose differently: one of them wins, and the audit says which.
     const from = fields.to as string;
-    const others = await sql<{ id: number }[]>`SELECT id FROM generation
-      WHERE brand = 'rolled' AND id <> ${Number(from)}`;
+    const others = (await stored("rolled")).filter((id) => id !== Number(from));
     const known = (await actionsOf()).length;
     const chosen = await Promise.all(
-      others.map(({ id }) =>
+      others.map((id) =>
         someone(bearer(tokens.admin)).post("/actions/rollback", { brand: "rolled", from, to: `${id}` }),
       ),
     );

@@ -50,7 +50,7 @@ export async function openConsole(
   const load = async (path: string) => {
     const at = new URL(path, "http://127.0.0.1:3001");
     const [, section, id = ""] = at.pathname.split("/");
-    const route = id === "" || id === "difference" ? at.pathname : `/${section}/:id`;
+    const route = id === "" || section === "personalization" ? at.pathname : `/${section}/:id`;
     const page = await pages[route]?.({ url: at, parameter: () => id });
     if (page === undefined) throw new Error(`${path} does not exist`);
     return page.body;

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 
-import { formatNumber } from "../../base/format.ts";
+import { formatNumber, pluralize } from "../../base/format.ts";
 import type { Generation } from "../../personalization/generation.ts";
 import { elementId, urlWithQuery } from "../urls.ts";
 import { Time } from "./elements.tsx";
@@ -57,7 +57,7 @@ interface CurrentGenerationsProps {
   readonly now: number;
 }
 
-/** The current generation of each brand, with a link to compare it with the one before. */
+/** The current generation of each brand, with a link to all of its versions. */
 export const CurrentGenerations = ({ generations, now }: CurrentGenerationsProps) => (
   <Table
     columns={columnsOf(generations, now)}
@@ -80,28 +80,11 @@ const columnsOf = (generations: readonly Generation[], now: number): readonly Co
   { title: "Choices", value: ({ choices }) => choices, isNumber: true },
   { title: "Rows", value: ({ rows }) => rows, isNumber: true },
   {
-    title: "Compare",
-    cell: ({ brand, id }) => (
-      <ComparisonLink
-        brand={brand}
-        from={generations.find((other) => other.brand === brand && other.id < id)?.id}
-        to={id}
-      />
+    title: "Versions",
+    cell: ({ brand }) => (
+      <a href={urlWithQuery("/personalization/versions", { brand })} id={elementId("versions", brand)}>
+        {pluralize(generations.filter((other) => other.brand === brand).length, "generation")}
+      </a>
     ),
   },
 ];
-
-interface ComparisonLinkProps {
-  readonly brand: string;
-  readonly from: number | undefined;
-  readonly to: number;
-}
-
-function ComparisonLink({ brand, from, to }: ComparisonLinkProps) {
-  if (from === undefined) return <span class="muted">no earlier generation</span>;
-  return (
-    <a href={urlWithQuery("/personalization/difference", { brand, from, to })} id={elementId("comparison", from, to)}>
-      with generation {from}
-    </a>
-  );
-}

@@ -6,11 +6,11 @@ import type { PageRequest, Viewer } from "../../http/page.ts";
 import type { JobHealth, Run } from "../../jobs/run.ts";
 import { listRunKinds, listRunsBefore } from "../../jobs/run-list.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
-import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
 import { EmptyState, RunBadge, Section, Time } from "../components/elements.tsx";
 import { NoJobs } from "../components/job-table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
+import { urlWithQuery } from "../urls.ts";
 
 const maxRuns = 50;
 
@@ -23,10 +23,6 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
     listRunKinds(database),
     readNow(database),
   ]);
-  const brands = [...new Set(generations.map(({ brand }) => brand))];
-  const presentations = await Promise.all(
-    brands.map(async (brand) => [brand, await listPresentations(database, brand)] as const),
-  );
   const { runs: running } = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
   return {
     body: (
@@ -46,7 +42,7 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
           {generations.length === 0 ? (
             <EmptyState title="No personalization is stored." />
           ) : (
-            <Brands generations={generations} presentations={new Map(presentations)} />
+            <Brands generations={generations} />
           )}
         </Section>
       </>
@@ -170,30 +166,15 @@ const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: n
   </ul>
 );
 
-interface BrandsProps {
-  readonly generations: readonly Generation[];
-  /** By brand. */
-  readonly presentations: ReadonlyMap<string, readonly StoredPresentation[]>;
-}
-
-const Brands = ({ generations, presentations }: BrandsProps) => (
+const Brands = ({ generations }: { readonly generations: readonly Generation[] }) => (
   <ul class="plain-list">
     {generations
       .filter(({ isCurrent }) => isCurrent)
       .map(({ id, brand, skus }) => (
         <Item name={brand} about={`generation ${id} with ${pluralize(skus, "SKU")}`}>
-          <Versions
-            action="rollback"
-            stored={generations.filter((each) => each.brand === brand)}
-            noun="generation"
-            brand={brand}
-          />
-          <Versions
-            action="rollback-presentation"
-            stored={presentations.get(brand) ?? []}
-            noun="presentation"
-            brand={brand}
-          />
+          <a class="action" href={urlWithQuery("/personalization/versions", { brand })}>
+            Roll back<span class="visually-hidden"> {brand}</span>
+          </a>
           <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
             Remove
           </ActionLink>
@@ -201,22 +182,3 @@ const Brands = ({ generations, presentations }: BrandsProps) => (
       ))}
   </ul>
 );
-
-interface VersionsProps {
-  readonly action: string;
-  readonly stored: readonly { readonly id: number; readonly isCurrent: boolean }[];
-  readonly noun: string;
-  readonly brand: string;
-}
-
-/** Links to each version that can become current: earlier ones, and those that somebody went back from. */
-function Versions({ action, stored, noun, brand }: VersionsProps) {
-  const current = stored.find(({ isCurrent }) => isCurrent)?.id ?? 0;
-  return stored
-    .filter(({ isCurrent }) => !isCurrent)
-    .map(({ id }) => (
-      <ActionLink action={action} fields={{ brand, to: id }} of={`of ${brand}`}>
-        {id < current ? "Roll back to" : "Return to"} {noun} {id}
-      </ActionLink>
-    ));
-}

@@ -9,6 +9,7 @@ import { productPage } from "./product.tsx";
 import { productsPage } from "./products.tsx";
 import { runPage } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
+import { versionsPage } from "./versions.tsx";
 
 /** All pages of the console. Routes, titles, and the navigation come from this list. */
 export const pages: readonly PageDefinition[] = [
@@ -18,6 +19,7 @@ export const pages: readonly PageDefinition[] = [
   { route: "/products", title: "Products", render: productsPage },
   { route: "/products/:id", title: "Product", section: "/products", render: productPage },
   { route: "/personalization", title: "Personalization", render: personalizationPage },
+  { route: "/personalization/versions", title: "Versions", section: "/personalization", render: versionsPage },
   {
     route: "/personalization/difference",
     title: "Compare generations",

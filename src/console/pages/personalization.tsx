@@ -36,7 +36,7 @@ export async function personalizationPage(context: ConsoleContext, request: Page
           ""
         ) : (
           <p>
-            <a href={urlWithQuery("/personalization/difference", { brand })}>Compare generations of {brand}</a>
+            <a href={urlWithQuery("/personalization/versions", { brand })}>Versions of {brand}</a>
           </p>
         )}
         {result.body}

@@ -1,0 +1,155 @@
+/** @jsxImportSource hono/jsx */
+
+import { formatNumber } from "../../base/format.ts";
+import { type Database, readNow } from "../../database/database.ts";
+import type { PageRequest } from "../../http/page.ts";
+import type { Difference, ImportReport } from "../../jobs/import-report.ts";
+import type { Run } from "../../jobs/run.ts";
+import { findLoadAt } from "../../jobs/run-list.ts";
+import { findReport } from "../../jobs/runs.ts";
+import { listGenerations } from "../../personalization/generation.ts";
+import { listPresentations } from "../../personalization/presentation/store.ts";
+import { generations, presentations, type VersionKind } from "../../personalization/versions.ts";
+import { ActionLink, mayOperate } from "../components/actions.tsx";
+import { EmptyState, Section, StackedTime } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
+import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
+import { urlWithQuery } from "../urls.ts";
+
+/** `GET /personalization/versions?brand=`: the stored versions of a brand, to compare and to roll back to. */
+export async function versionsPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
+  const { database } = context;
+  const all = await listGenerations(database);
+  const brand = selectBrand(context, request, all);
+  const stored = all
+    .filter((generation) => generation.brand === brand)
+    .map(({ skus, ...generation }) => ({ ...generation, size: skus }));
+  const named = (await listPresentations(database, brand)).map(({ entries, ...each }) => ({ ...each, size: entries }));
+  const shared = { brand, mayAct: mayOperate(request), now: Date.parse(await readNow(database)) };
+  return {
+    title: `Versions of ${brand}`,
+    body: (
+      <>
+        <Section id="generations" title="Generations of the feed">
+          <Versions
+            {...shared}
+            kind={generations}
+            versions={await addLoads(database, generations, brand, stored)}
+            contents="SKUs"
+            action="rollback"
+          />
+        </Section>
+        <Section id="presentations" title="Presentations">
+          <Versions
+            {...shared}
+            kind={presentations}
+            versions={await addLoads(database, presentations, brand, named)}
+            contents="Entries"
+            action="rollback-presentation"
+          />
+        </Section>
+      </>
+    ),
+  };
+}
+
+interface StoredVersion {
+  readonly id: number;
+  readonly loadedAt: string;
+  readonly isCurrent: boolean;
+  /** The number of SKUs or entries. */
+  readonly size: number;
+}
+
+interface LoadedVersion extends StoredVersion {
+  /** Undefined if the run that loaded it is not stored any more. */
+  readonly run: Run | undefined;
+  /** What changed with it; undefined if nothing was stored to compare it with. */
+  readonly difference: Difference | undefined;
+}
+
+const addLoads = (database: Database, { job }: VersionKind, brand: string, versions: readonly StoredVersion[]) =>
+  Promise.all(
+    versions.map(async (version): Promise<LoadedVersion> => {
+      const run = await findLoadAt(database, { job, brand }, version.loadedAt);
+      const report = run && (await findReport(database, run.id));
+      return { ...version, run, difference: differenceOf(report) ?? undefined };
+    }),
+  );
+
+const differenceOf = ({ personalization, presentation }: Partial<ImportReport> = {}) =>
+  personalization?.skus ?? presentation?.entries;
+
+interface VersionsProps {
+  readonly kind: VersionKind;
+  /** The newest first. */
+  readonly versions: readonly LoadedVersion[];
+  readonly brand: string;
+  /** The title of the column with the sizes. */
+  readonly contents: string;
+  /** The action that makes another one current. */
+  readonly action: string;
+  readonly mayAct: boolean;
+  readonly now: number;
+}
+
+function Versions({ kind: { noun }, versions, brand, contents, action, mayAct, now }: VersionsProps) {
+  const current = versions.find(({ isCurrent }) => isCurrent)?.id;
+  if (current === undefined) return <EmptyState title={`No ${noun} of ${brand} is stored.`} />;
+  const columns: readonly Column<LoadedVersion>[] = [
+    {
+      title: "Version",
+      cell: ({ id, isCurrent }) => (
+        <>
+          {id} {isCurrent ? <strong>current</strong> : ""}
+        </>
+      ),
+    },
+    { title: "Loaded", cell: ({ loadedAt }) => <StackedTime at={loadedAt} now={now} /> },
+    { title: contents, value: ({ size }) => size, isNumber: true },
+    ...(mayAct
+      ? [
+          {
+            title: "Action",
+            cell: ({ id, isCurrent }: LoadedVersion) =>
+              isCurrent ? (
+                ""
+              ) : (
+                <ActionLink action={action} fields={{ brand, to: id }} of={`of ${brand}`}>
+                  {id < current ? "Roll back to" : "Return to"} {noun} {id}
+                </ActionLink>
+              ),
+          },
+        ]
+      : []),
+    { title: "Loaded by", cell: ({ run }) => <Load run={run} /> },
+    { title: `${contents} changed by that run`, cell: ({ difference }) => describe(difference) },
+    ...(noun === "generation"
+      ? [
+          {
+            title: "Difference",
+            cell: ({ id }: LoadedVersion) => {
+              if (id === current) return "";
+              const url = urlWithQuery("/personalization/difference", { brand, from: current, to: id });
+              return (
+                <a href={url}>
+                  Compare<span class="visually-hidden"> {id}</span> with {current}
+                </a>
+              );
+            },
+          },
+        ]
+      : []),
+  ];
+  return <Table columns={columns} rows={versions} label={`Each ${noun} of ${brand}, newest first`} />;
+}
+
+const Load = ({ run }: Pick<LoadedVersion, "run">) =>
+  run === undefined ? <span class="muted">unknown</span> : <a href={`/runs/${run.id}`}>Run {run.id}</a>;
+
+const describe = (difference: Difference | undefined) =>
+  difference === undefined
+    ? ""
+    : (["added", "changed", "removed"] as const)
+        .map((change) => `${formatNumber(difference[change])} ${change}`)
+        .join(", ");
