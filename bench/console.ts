@@ -68,6 +68,10 @@ const pages: readonly (readonly [label: string, path: string])[] = [
   ["groups that contain a choice", "/personalization?choice=Choice+3+of+7"],
   ["styles", "/personalization"],
   ["a SKU in another case", `/personalization?sku=${skuOf(Math.floor(skus / 2)).toLowerCase()}x`],
+  ["search of everything: a SKU in another case", `/search?q=${skuOf(Math.floor(skus / 2)).toLowerCase()}`],
+  ["search of everything: a common word", "/search?q=ivory"],
+  ["search of everything: a number", "/search?q=777"],
+  ["versions", "/personalization/versions"],
   ["an offer that is no longer stored", `/personalization?sku=${skuOf(Math.floor(skus / 2))}&mark=none`],
 ];
 const requestsPerPage = 15;

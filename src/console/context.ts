@@ -73,17 +73,22 @@ export interface PageContent {
   readonly file?: TableFile;
 }
 
+/** To another page of the console. */
+export interface Redirect {
+  readonly location: string;
+}
+
 export interface PageDefinition {
   /** Route template, such as `/runs/:id`. */
   readonly route: string;
   readonly title: string;
   /**
    * Route of the page that is highlighted in the navigation; a page without is in the navigation
-   * itself.
+   * itself. With its own route, it is not, and none is highlighted.
    */
   readonly section?: string;
   /** @returns undefined when the requested object does not exist */
-  readonly render: (context: PageContext, request: PageRequest) => Promise<PageContent | undefined>;
+  readonly render: (context: PageContext, request: PageRequest) => Promise<PageContent | Redirect | undefined>;
 }
 
 /**

@@ -1,14 +1,14 @@
 /** @jsxImportSource hono/jsx */
 
 import idiomorph from "idiomorph/dist/idiomorph.min.js" with { type: "text" };
-import { htmlPage, type RenderPage, staticFile } from "../http/page.ts";
+import { htmlPage, type RenderPage, redirectPage, staticFile } from "../http/page.ts";
 import type { ConsoleContext, PageContext, PageDefinition } from "./context.ts";
 import { csvPage } from "./csv.ts";
 import localTimeScript from "./files/local-time.js" with { type: "text" };
 import refreshScript from "./files/refresh.js" with { type: "text" };
 import { alertIcon, icon } from "./icon.ts";
 import { Layout } from "./layout.tsx";
-import { pages } from "./pages/index.ts";
+import { pages, searchRoute } from "./pages/index.ts";
 import { readServiceState } from "./service-state.ts";
 import { SharedReads } from "./shared-reads.ts";
 import baseStyle from "./styles/base.css" with { type: "text" };
@@ -47,12 +47,17 @@ function renderer({ route, title, section = route, render }: PageDefinition, con
   return async (request) => {
     const content = await render(context, request);
     if (content === undefined) return undefined;
+    if ("location" in content) return redirectPage(content.location);
     const { body, scripts = [], allowedOrigins = {}, file: table } = content;
     if (table !== undefined && queryParameter(request, "format") === "csv") return csvPage(table);
     const { problems } = await context.shared.readRecent("state", () => readServiceState(context));
     const given = { title: content.title ?? title, section, scripts, viewer: request.viewer };
     return htmlPage(
-      <Layout {...given} problemCount={problems.length}>
+      <Layout
+        {...given}
+        problemCount={problems.length}
+        search={route === searchRoute ? queryParameter(request, "q") : undefined}
+      >
         {body}
       </Layout>,
       { allowedOrigins },

@@ -4,7 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { Viewer } from "../http/page.ts";
 import { demoOperator } from "../operators/tokens.ts";
 import { FormToken } from "./components/form-token.tsx";
-import { pages } from "./pages/index.ts";
+import { pages, searchRoute } from "./pages/index.ts";
 
 interface LayoutProps {
   readonly title: string;
@@ -15,10 +15,12 @@ interface LayoutProps {
   readonly viewer?: Viewer | undefined;
   /** How many problems need attention; the title and the icon say so. */
   readonly problemCount?: number;
+  /** The text that was searched for. */
+  readonly search?: string | undefined;
   readonly children?: Child;
 }
 
-export function Layout({ title, section, scripts = [], viewer, problemCount = 0, children }: LayoutProps) {
+export function Layout({ title, section, scripts = [], viewer, problemCount = 0, search, children }: LayoutProps) {
   return (
     <html lang="en">
       <head>
@@ -39,6 +41,19 @@ export function Layout({ title, section, scripts = [], viewer, problemCount = 0,
         <header>
           <p class="product-name">Product Data Service</p>
           <Navigation section={section} />
+          <search>
+            <form action={searchRoute}>
+              <input
+                type="search"
+                name="q"
+                value={search}
+                aria-label="Search"
+                placeholder="SKU, product, run, style"
+                autocomplete="off"
+                spellcheck={false}
+              />
+            </form>
+          </search>
           <Operator viewer={viewer} />
         </header>
         <main id="main" tabindex={-1}>

@@ -137,7 +137,11 @@ const inServedOrder = (own: string, generations: readonly Generation[]) => [
 ];
 
 /** The generations that have a SKU. */
-async function listWithSku(database: Database, generations: readonly Generation[], sku: string): Promise<Generation[]> {
+export async function listWithSku(
+  database: Database,
+  generations: readonly Generation[],
+  sku: string,
+): Promise<Generation[]> {
   const known = await Promise.all(
     generations.map(({ id }) => listKnownSkus(database, id, [sku]).catch(unlessRemoved(database))),
   );

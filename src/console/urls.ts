@@ -1,9 +1,13 @@
 import type { PageRequest } from "../http/page.ts";
+import { maxSkuLength } from "../personalization/lists.ts";
 
 /** A query parameter, trimmed; undefined when absent or empty. */
 export function queryParameter({ url }: PageRequest, name: string): string | undefined {
   return url.searchParams.get(name)?.trim() || undefined;
 }
+
+/** No name has a zero character, which not every engine accepts, or half of a surrogate pair. */
+export const toName = (text: string) => [...text].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed();
 
 /** A path with the parameters that are defined. */
 export function urlWithQuery(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {

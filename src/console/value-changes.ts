@@ -1,7 +1,8 @@
 import type { PageRequest } from "../http/page.ts";
-import { type ListName, lists, maxSkuLength } from "../personalization/lists.ts";
+import { type ListName, lists } from "../personalization/lists.ts";
 import { listRows } from "../personalization/store.ts";
 import type { ConsoleContext } from "./context.ts";
+import { toName } from "./urls.ts";
 
 /** Kinds of items whose values are compared, which are also query parameters. */
 const itemLists = { sku: "pzlines", style: "pzstyles", group: "pzchoices" } as const;
@@ -19,8 +20,7 @@ export const noItem = { sku: undefined, style: undefined, group: undefined };
 /** The item that a request names. */
 export function itemOf({ url: { searchParams } }: PageRequest): Item | undefined {
   const kind = (Object.keys(itemLists) as ItemKind[]).find((key) => searchParams.get(key));
-  const name =
-    kind && [...(searchParams.get(kind) ?? "")].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed();
+  const name = kind && toName(searchParams.get(kind) ?? "");
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 

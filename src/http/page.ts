@@ -68,6 +68,14 @@ export function htmlPage(html: { toString(): string }, { status = 200, allowedOr
   };
 }
 
+/** @param location an ASCII path of the same listener */
+export const redirectPage = (location: string): Page => ({
+  status: 303,
+  type: "text/plain; charset=utf-8",
+  body: "",
+  headers: { "Cache-Control": "no-store", Location: location },
+});
+
 /** A style sheet or script, revalidated by its entity tag. */
 export function staticFile(file: Pick<Page, "type" | "body">, cacheControl: string): RenderPage {
   const page: Page = { ...file, tag: hashTag(file.body), headers: { "Cache-Control": cacheControl } };

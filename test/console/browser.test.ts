@@ -59,6 +59,7 @@ const pages = [
   ["run", "/runs/2"],
   ["failed run", "/runs/5"],
   ["runs of a job", "/runs?job=catalog-import&from=2026-01-01&text=nothing"],
+  ["search", "/search?q=set"],
   ["products", "/products?status=active"],
   ["product search", "/products?q=silver+b"],
   ["product", "/products/6781249159168"],
@@ -146,6 +147,19 @@ test("everything is reachable by keyboard, with visible focus", async () => {
   await page.getByRole("link", { name: "Windsor Jewelry Box" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Windsor Jewelry Box", level: 1 }).waitFor();
+  const search = async (text: string) => {
+    await page.getByRole("searchbox", { name: "Search" }).focus();
+    await page.keyboard.type(text);
+    await page.keyboard.press("Enter");
+  };
+  await search("NEW");
+  await page.waitForURL("**/personalization?sku=NEW");
+  await search("windsor");
+  await page.waitForURL("**/products/6781249159168");
+  await search("set");
+  await page.getByRole("region", { name: "Table: Hits" }).getByRole("link").first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/products\/\d+$/);
   await page.goto(`${service.adminUrl}/`);
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
@@ -502,6 +516,7 @@ describe("a catalog with markup and scripts in every field", () => {
     ["the third run", "/runs/3"],
     ["a product search", "/products?q=title"],
     ["a product search for markup", `/products?${new URLSearchParams({ q: attack("q") })}`],
+    ["a search for markup", `/search?${new URLSearchParams({ q: `zzz ${attack("q")}` })}`],
     ["a product", "/products/1"],
     ["a variant", "/products/1?variant=401"],
     ["a SKU", query("sku", hostileSku)],

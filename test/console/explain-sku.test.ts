@@ -327,7 +327,7 @@ describe.each(stores)("on $engine", ({ engine, url }) => {
 
   test("the answer stands first on the page of a SKU, with links to what it names", async () => {
     const page = await opened.load("/personalization?sku=GONE");
-    const [, content = ""] = page.match(/<\/form>(.*)/s) ?? [];
+    const [, content = ""] = page.match(/<main.*?<\/form>(.*)/s) ?? [];
     expect(textOf(content)).toMatch(/^\s*Versions of Own\s+GONE has no personalization\. +Run 2 of Own/);
     expect(page).toContain('<a href="/runs/2">Run 2</a>');
     expect(page).toContain(

@@ -169,6 +169,47 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     expect(found.map(([, id]) => id ?? "")).toEqual(idsWhere(isWanted));
   });
 
+  test.each([
+    ["MUG", "/personalization?sku=MUG"],
+    [" mug ", "/personalization?sku=MUG"],
+    ["0MU", undefined],
+    ["NEW", "/personalization?sku=NEW"],
+    // Only a product has it.
+    ["Ab 3/x", "/personalization?sku=Ab+3%2Fx"],
+    ["1004", "/products/1004"],
+    ["SCRIPT", "/personalization?style=SCRIPT&brand=Outlet"],
+    ["S002", "/personalization?style=S002&brand=Own"],
+    ["MOTIF", "/personalization?group=MOTIF&brand=Outlet"],
+    ["120", "/runs/120"],
+    ["50", undefined],
+    ["999999999", undefined],
+    ["cobalt", undefined],
+    ["", undefined],
+    ["\0", undefined],
+    ["'; DROP TABLE run; --", undefined],
+  ])("search for %j goes to the only page", async (q, target) => {
+    expect(await opened.redirectOf(`/search?${new URLSearchParams({ q })}`)).toBe(target as string);
+  });
+
+  test("search lists all hits by kind, and keeps the text", async () => {
+    expect(rowsOf(await load("/search?q=TEXT"))).toEqual([
+      ["Choice group", "TEXT", "Outlet"],
+      ["Choice group", "TEXT", "Own"],
+    ]);
+    expect(rowsOf(await load("/search?q=50")).map(([kind, name]) => [kind, name])).toEqual([
+      ["Product", "Ivory cup"],
+      ["Run", "50"],
+    ]);
+    const products = await load("/search?q=cobalt");
+    expect(rowsOf(products)).toEqual(Array(20).fill(["Product", "Cobalt plate", expect.any(String)]));
+    expect(products).toContain('<a href="/products?q=cobalt">All products that match</a>');
+    expect(products).toContain('value="cobalt"');
+    const nothing = await load("/search?q=GONE");
+    expect(nothing).toContain("Nothing is stored under GONE.");
+    expect(nothing).toContain('<a href="/personalization?sku=GONE">');
+    expect(textOf(await load("/search"))).toContain("Enter a SKU");
+  });
+
   test("pages through all styles of a brand", async () => {
     const found = await findAll("/personalization?brand=Own", "Next styles");
     expect(found.map(([style]) => style ?? "")).toEqual(manyStyles);

@@ -13,6 +13,8 @@ export interface OpenConsole extends AsyncDisposable {
   readonly database: Database;
   /** The body of a page. */
   readonly load: (path: string) => Promise<string>;
+  /** Where a page redirects to. */
+  readonly redirectOf: (path: string) => Promise<string | undefined>;
 }
 
 /**
@@ -47,15 +49,20 @@ export async function openConsole(
     findWidgetPath: async () => "/personalizer.js",
     ...more,
   });
-  const load = async (path: string) => {
+  const open = async (path: string) => {
     const at = new URL(path, "http://127.0.0.1:3001");
     const [, section, id = ""] = at.pathname.split("/");
     const route = id === "" || section === "personalization" ? at.pathname : `/${section}/:id`;
     const page = await pages[route]?.({ url: at, parameter: () => id });
     if (page === undefined) throw new Error(`${path} does not exist`);
-    return page.body;
+    return page;
   };
-  return { database, load, [Symbol.asyncDispose]: () => closeDatabase(database) };
+  return {
+    database,
+    load: async (path) => (await open(path)).body,
+    redirectOf: async (path) => (await open(path)).headers.Location,
+    [Symbol.asyncDispose]: () => closeDatabase(database),
+  };
 }
 
 const toAnswer = ({ tag, body }: FoundPersonalization) => ({ tag, text: new TextDecoder().decode(body) });

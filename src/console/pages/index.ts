@@ -9,7 +9,10 @@ import { productPage } from "./product.tsx";
 import { productsPage } from "./products.tsx";
 import { runPage } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
+import { searchPage } from "./search.tsx";
 import { versionsPage } from "./versions.tsx";
+
+export const searchRoute = "/search";
 
 /** All pages of the console. Routes, titles, and the navigation come from this list. */
 export const pages: readonly PageDefinition[] = [
@@ -26,6 +29,7 @@ export const pages: readonly PageDefinition[] = [
     section: "/personalization",
     render: comparisonPage,
   },
+  { route: searchRoute, title: "Search", section: searchRoute, render: searchPage },
   { route: "/actions", title: "Actions", render: actionsPage },
   { route: "/actions/:action", title: "Action", section: "/actions", render: actionPage },
   { route: "/audit", title: "Audit", render: auditPage },

@@ -3,14 +3,13 @@ import type { Child } from "hono/jsx";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
-import { maxSkuLength } from "../../personalization/lists.ts";
 import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../personalization/store.ts";
 import { EmptyState } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../components/style-usage.tsx";
 import { type ConsoleContext, type PageContent, publicRoot, selectBrand } from "../context.ts";
 import { lookUpSku, type SkuResult } from "../sku-lookup.tsx";
-import { originOf, queryParameter, urlOf, urlWithQuery } from "../urls.ts";
+import { originOf, queryParameter, toName, urlOf, urlWithQuery } from "../urls.ts";
 
 /**
  * `GET /personalization?sku=|style=|group=|choice=&brand=&mark=&after=`: a SKU's personalization, the
@@ -70,16 +69,15 @@ interface Lookup {
   readonly brand: string;
 }
 
-/** Links use `?sku=VALUE`; the form submits `?by=sku&name=VALUE`. */
+/** Links and forms use `?sku=VALUE`; forms of earlier versions `?by=sku&name=VALUE`. */
 function parseLookup(context: ConsoleContext, request: PageRequest, generations: readonly Generation[]): Lookup {
   const { searchParams } = request.url;
   const keys = Object.keys(lookupLabels) as LookupKey[];
   const by = keys.find((key) => searchParams.get(key)) ?? keys.find((key) => searchParams.get("by") === key) ?? "sku";
   const value = searchParams.get(by) || searchParams.get("name") || undefined;
-  // No name has a zero character, which not every engine accepts.
   return {
     by,
-    value: value && [...value].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed(),
+    value: value && toName(value),
     brand: selectBrand(context, request, generations),
   };
 }
@@ -166,24 +164,22 @@ interface LookupFormProps {
   readonly generations: readonly Generation[];
 }
 
-const LookupForm = ({ lookup: { by, value, brand }, generations }: LookupFormProps) => (
-  <form class="filter" action="/personalization">
-    <Select
-      name="by"
-      label="Look up"
-      options={Object.entries(lookupLabels).map(([value, text]) => ({ value, text }))}
-      selected={by}
-    />
-    <label class="wide">
-      <span>Exact value</span>
-      <input name="name" value={value ?? ""} autocomplete="off" spellcheck={false} />
-    </label>
-    <Select name="brand" label="Brand" options={generations.map((generation) => generation.brand)} selected={brand} />
-    <button type="submit" class="primary">
-      Show
-    </button>
-  </form>
-);
+/** Looks up the same in another brand, or a choice, for which the search has no index. */
+function LookupForm({ lookup: { by, value, brand }, generations }: LookupFormProps) {
+  const key = value === undefined ? "choice" : by;
+  return (
+    <form class="filter" action="/personalization">
+      <label class="wide">
+        <span>{lookupLabels[key]}, exactly</span>
+        <input name={key} value={value ?? ""} autocomplete="off" spellcheck={false} />
+      </label>
+      <Select name="brand" label="Brand" options={generations.map((generation) => generation.brand)} selected={brand} />
+      <button type="submit" class="primary">
+        Show
+      </button>
+    </form>
+  );
+}
 
 const NotFound = ({ message }: { readonly message: string }) => (
   <EmptyState title={message}>
@@ -192,7 +188,7 @@ const NotFound = ({ message }: { readonly message: string }) => (
 );
 
 const LookupHelp = () => (
-  <EmptyState title="Look up a SKU, style, choice group, or choice.">
+  <EmptyState title="Search for a SKU, style, or choice group above, or look up a choice here.">
     <p>
       For a SKU, this page shows its personalization. For a style, choice group, or choice, it shows the SKUs that a
       change would affect.

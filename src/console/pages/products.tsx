@@ -28,7 +28,7 @@ export async function productsPage({ database }: ConsoleContext, request: PageRe
   const [total, hidden, found] = await Promise.all([
     countStoredProducts(database),
     countHiddenProducts(database),
-    findProducts(database, filter),
+    findProducts(database, filter, productsPerPage + 1),
   ]);
   const products = found.slice(0, productsPerPage).map(({ document }) => parseJson(document) as Product);
   const next = found.length > productsPerPage ? `${products.at(-1)?.id}` : undefined;
@@ -72,12 +72,16 @@ function filterOf(request: PageRequest): ProductFilter {
   };
 }
 
-/** Returns one product more than is shown if there are more. */
-async function findProducts(database: Database, filter: ProductFilter): Promise<SearchedProduct[]> {
+/** The product with the ID, or else those that match, at most `limit`. */
+export async function findProducts(
+  database: Database,
+  filter: ProductFilter,
+  limit: number,
+): Promise<SearchedProduct[]> {
   const id = filter.text === undefined ? undefined : parseProductId(filter.text);
   const product = id === undefined ? undefined : await findProduct(database, id);
   if (product !== undefined) return [{ id: `${id}`, document: new TextDecoder().decode(product.document) }];
-  return await searchProducts(database, filter, productsPerPage + 1);
+  return await searchProducts(database, filter, limit);
 }
 
 const SearchForm = ({ filter: { text, status, vendor, tag } }: { readonly filter: ProductFilter }) => (
