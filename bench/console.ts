@@ -30,7 +30,12 @@ async function writeCatalog(path: string): Promise<string> {
     const title = `${name(adjectives, 1)} ${name(adjectives, 7)} ${name(nouns, 3)} No. ${index}`;
     const handle = title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
     const variants = model.variants.map((variant, at) => ({ ...variant, product_id: id, sku: `SK${index}-${at}` }));
-    writer.write(`${JSON.stringify({ ...model, id, title, handle, variants })}\n`);
+    const options = model.options.map((option) => ({ ...option, product_id: id }));
+    const images = model.images.map((image) => ({ ...image, product_id: id }));
+    const image = images[0] ?? null;
+    const gid = `gid://shopify/Product/${id}`;
+    const product = { ...model, id, admin_graphql_api_id: gid, title, handle, variants, options, images, image };
+    writer.write(`${JSON.stringify(product)}\n`);
     if (index % 1000 === 0) await writer.flush();
   }
   await writer.end();
