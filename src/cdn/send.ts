@@ -1,10 +1,10 @@
 import { readStart } from "../base/body.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createFetch } from "../base/outgoing.ts";
+import { parseRetryAfter } from "../base/retry-after.ts";
 import type { PurgeRequest, PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
-const maxRetryAfterS = 3600;
 /**
  * An error message is shorter. A wrong address that serves something large must not fill the
  * memory.
@@ -54,7 +54,7 @@ export async function sendPurge(
   }
   const { ok, status, headers } = response;
   if (!ok) {
-    const retryAfterS = parseRetryAfter(headers.get("retry-after"), headers.get("date"));
+    const retryAfterS = parseRetryAfter(headers);
     throw new PurgeError(`it responded with status ${status}${hints[status] ?? ""}`, {
       isThrottled: status === 429,
       ...(retryAfterS !== undefined && { retryAfterS }),
@@ -78,14 +78,3 @@ const hints: Partial<Record<number, string>> = {
   404: ": check the table [purge]",
   405: ": it accepts no purges from this address",
 };
-
-/**
- * @param date when the response was sent, by the same clock as a time in `text`
- * @returns seconds; undefined if the field is missing or malformed
- */
-export function parseRetryAfter(text: string | null, date: string | null): number | undefined {
-  if (text === null) return undefined;
-  const sentMs = Date.parse(date ?? "") || Date.now();
-  const seconds = /^\d+$/.test(text.trim()) ? Number(text) : (Date.parse(text) - sentMs) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.min(maxRetryAfterS, Math.max(0, seconds));
-}

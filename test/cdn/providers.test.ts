@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { PurgeOptions } from "../../src/cdn/options.ts";
-import { parseRetryAfter, sendPurge } from "../../src/cdn/send.ts";
+import { sendPurge } from "../../src/cdn/send.ts";
 import type { PurgeTarget } from "../../src/cdn/target.ts";
 import { createTargets } from "../../src/cdn/targets.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -109,18 +109,6 @@ test("any other endpoint gets the purge in the form that it expects", async () =
   await purge(targetOf(options), ["a", "b"]);
   expect(received).toEqual([["DELETE", "/zones/1?by=tag", purgeToken, "a,b", '{"CacheTags":["a","b"]}']]);
   expect(targetOf(options).name).toBe(`generic ${server.url.origin}/zones/1?by=hidden`);
-});
-
-test.each([
-  ["7", 7],
-  [" 7 ", 7],
-  ["999999", 3600],
-  ["Sun, 22 Nov 2026 08:00:30 GMT", 30],
-  ["Sun, 22 Nov 2026 07:00:00 GMT", 0],
-  ["soon", undefined],
-  [null, undefined],
-])("Retry-After %p is %p seconds", (text, seconds) => {
-  expect(parseRetryAfter(text, "Sun, 22 Nov 2026 08:00:00 GMT")).toBe(seconds as number);
 });
 
 test("a time to retry is by the provider's clock", async () => {

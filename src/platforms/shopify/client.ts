@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LargeBodyError, readJson } from "../../base/body.ts";
 import type { Log } from "../../base/log.ts";
 import { createFetch, type Fetch } from "../../base/outgoing.ts";
+import { parseRetryAfter } from "../../base/retry-after.ts";
 import type { ReadOptions, SharedPoints } from "../platform.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type DocumentSet, Documents } from "./documents.ts";
@@ -203,8 +204,8 @@ function respondedAtMs({ headers }: Response): number {
 }
 
 function toStatusFailure({ status, headers }: Response): RequestFailure {
-  const retryAfterS = Number.parseFloat(headers.get("retry-after") ?? "");
-  return { kind: "status", status, ...(retryAfterS > 0 && { retryAfterS }) };
+  const retryAfterS = parseRetryAfter(headers);
+  return { kind: "status", status, ...(retryAfterS !== undefined && { retryAfterS }) };
 }
 
 type ShopifyErrorEntry = FieldError & { readonly message?: string };
