@@ -1,5 +1,5 @@
 import type { Log } from "../../base/log.ts";
-import { pause } from "../../base/time.ts";
+import { repeat } from "../../base/time.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import type { Subscription, Subscriptions } from "../../platforms/platform.ts";
 import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "./subscribed.ts";
@@ -19,11 +19,12 @@ export interface SubscriptionCheckOptions {
 /** Checks every hour that the platform still delivers every topic, until the signal aborts. */
 export async function watchSubscriptions(options: SubscriptionCheckOptions): Promise<void> {
   const { log, signal } = options;
-  for (; !signal.aborted; await pause(intervalMs, signal)) {
-    await checkSubscriptions(options).catch((error) => {
-      if (!signal.aborted) log.warn({ err: error }, "cannot check the subscriptions; retrying");
-    });
-  }
+  const step = async () => {
+    await checkSubscriptions(options);
+    return intervalMs;
+  };
+  const onFailure = (error: unknown) => log.warn({ err: error }, "cannot check the subscriptions; retrying");
+  await repeat(step, { signal, retryMs: intervalMs, onFailure });
 }
 
 async function checkSubscriptions({ database, subscriptions, log, signal }: SubscriptionCheckOptions): Promise<void> {
