@@ -41,16 +41,16 @@ export interface RepeatOptions {
 }
 
 /**
- * Repeats a step until the signal aborts; an error after that is ignored.
- * @param step returns how long to wait before the next one, in milliseconds
+ * Repeats a step until it ends the loop, or the signal aborts; an error after that is ignored.
+ * @param step returns how long to wait before the next one, in milliseconds; undefined ends the loop
  */
 export async function repeat(
-  step: () => Promise<number>,
+  step: () => Promise<number | undefined>,
   { signal, retryMs, onFailure }: RepeatOptions,
 ): Promise<void> {
   let hasFailed = false;
   while (!signal.aborted) {
-    let waitMs = retryMs;
+    let waitMs: number | undefined = retryMs;
     try {
       waitMs = await step();
       hasFailed = false;
@@ -59,6 +59,7 @@ export async function repeat(
       if (!hasFailed) onFailure(error);
       hasFailed = true;
     }
+    if (waitMs === undefined) return;
     await pause(waitMs, signal);
   }
 }

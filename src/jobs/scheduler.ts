@@ -1,6 +1,6 @@
 import type { Log } from "../base/log.ts";
 import type { Slots } from "../base/slots.ts";
-import { pause } from "../base/time.ts";
+import { pause, repeat } from "../base/time.ts";
 import { readNow } from "../database/database.ts";
 import { abandonRuns, type Claim, claimRun } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
@@ -82,7 +82,7 @@ export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerCont
     );
     // A run on schedule may finish while the first run still waits for another job or for a retry.
     const onRun = () => starting.delete(job);
-    return isScheduled(job) ? Promise.all([first, followSchedule(job, context, onRun)]) : first;
+    return isScheduled(job) ? Promise.all([first, new ScheduleFollower(job, context, onRun).run()]) : first;
   });
   return {
     suspension: () => upgrade.reason,
@@ -114,34 +114,29 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingCo
   const { name, brand, plan } = job;
   const { database, signal, log, slots } = context;
   let since: string | undefined;
-  while (!signal.aborted) {
-    try {
-      if (context.upgrade.hasHappened()) return;
-      const now = await readNow(database);
-      since ??= now;
-      if ((await findLastSuccess(database, name, brand)) !== undefined) return;
-      if ((await findPause(database, name, brand))?.resumedAt === null) return;
-      const newest = await findNewestRun(database, name, brand);
-      const next = nextFirstRun(plan, newest, since);
-      if (next === undefined) return;
-      if (next.at > Date.parse(now)) {
-        await pause(Math.min(next.at - Date.parse(now), maxPauseMs), signal);
-        continue;
-      }
-      const basis = { newest: newest?.id ?? 0, isFirst: true, wasRunning: newest?.finishedAt === null };
-      const claim = { job: name, brand, attempt: next.attempt, basis };
-      const start = async () => {
-        using slot = await slots.take(signal);
-        return slot !== undefined && (await claimAndRun(job, claim, context));
-      };
-      if (await enqueue(start)) continue;
-      log.debug({ job: name, brand }, "another replica runs the job");
-      await pause(runningPauseMs, signal);
-    } catch (error) {
-      log.error({ job: name, brand, err: error }, "cannot start the first run; retrying");
-      await pause(errorPauseMs, signal);
-    }
-  }
+  const step = async () => {
+    if (context.upgrade.hasHappened()) return undefined;
+    const now = await readNow(database);
+    since ??= now;
+    if ((await findLastSuccess(database, name, brand)) !== undefined) return undefined;
+    if ((await findPause(database, name, brand))?.resumedAt === null) return undefined;
+    const newest = await findNewestRun(database, name, brand);
+    const next = nextFirstRun(plan, newest, since);
+    if (next === undefined) return undefined;
+    if (next.at > Date.parse(now)) return Math.min(next.at - Date.parse(now), maxPauseMs);
+    const basis = { newest: newest?.id ?? 0, isFirst: true, wasRunning: newest?.finishedAt === null };
+    const claim = { job: name, brand, attempt: next.attempt, basis };
+    const start = async () => {
+      using slot = await slots.take(signal);
+      return slot !== undefined && (await claimAndRun(job, claim, context));
+    };
+    if (await enqueue(start)) return 0;
+    log.debug({ job: name, brand }, "another replica runs the job");
+    return runningPauseMs;
+  };
+  const onFailure = (error: unknown) =>
+    log.error({ job: name, brand, err: error }, "cannot start the first run; retrying");
+  await repeat(step, { signal, retryMs: errorPauseMs, onFailure });
 }
 
 type ScheduledJob = PlannedJob & { readonly plan: ScheduledPlan };
@@ -149,85 +144,103 @@ type ScheduledJob = PlannedJob & { readonly plan: ScheduledPlan };
 const isScheduled = (job: PlannedJob): job is ScheduledJob => job.plan.schedule !== undefined;
 
 /**
- * Waits for each due run and tries to claim it, like every other replica. Due times come from the
- * stored runs and the database's clock; the local clock only measures pauses.
+ * Waits for each due run of a job and tries to claim it, like every other replica. Due times come
+ * from the stored runs and the database's clock; the local clock only measures pauses.
  */
-async function followSchedule(job: ScheduledJob, context: SchedulingContext, onRun: () => void): Promise<void> {
-  const { name, brand, plan } = job;
-  const { database, signal, log, slots } = context;
-  /** A slot that the job waited for. */
-  let turn: Disposable | undefined;
-  let begun: number | undefined;
+class ScheduleFollower {
+  readonly #job: ScheduledJob;
+  readonly #context: SchedulingContext;
+  readonly #onRun: () => void;
+  #begun = Number.POSITIVE_INFINITY;
   /** Since when nothing has kept the job from running here. */
-  let idleSince: number | undefined;
-  let scheduled: number | undefined;
+  #idleSince = Number.POSITIVE_INFINITY;
+  /** Since when the job has had its schedule. */
+  #scheduled: number | undefined;
   /** A run from before the clock was set back, whose time has come again. */
-  let repeated: Run | undefined;
-  let reportedAhead = 0;
-  while (!signal.aborted) {
-    using held = turn;
-    turn = undefined;
-    const rest = (ms: number) => {
-      held?.[Symbol.dispose]();
-      return pause(ms, signal);
+  #repeated: Run | undefined;
+  /** The last run in the future that was reported. */
+  #reportedAhead = 0;
+
+  constructor(job: ScheduledJob, context: SchedulingContext, onRun: () => void) {
+    this.#job = job;
+    this.#context = context;
+    this.#onRun = onRun;
+  }
+
+  async run(): Promise<void> {
+    const { signal, log } = this.#context;
+    const { name, brand } = this.#job;
+    const step = async () => {
+      try {
+        return await this.#step();
+      } catch (error) {
+        // Scheduled times that pass before the retry are missed.
+        this.#idleSince = Number.POSITIVE_INFINITY;
+        throw error;
+      }
     };
-    try {
-      const now = Date.parse(await readNow(database));
-      // Not later than now, in case the clock was set back.
-      begun = Math.min(begun ?? now, now);
-      idleSince = Math.min(idleSince ?? now, now);
-      scheduled ??= Date.parse(await recordSchedule(database, name, brand, describeSchedule(plan.schedule)));
-      const jobPause = await findPause(database, name, brand);
-      if (jobPause?.resumedAt === null) {
-        await rest(pausedPauseMs);
-        continue;
+    const onFailure = (error: unknown) =>
+      log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
+    await repeat(step, { signal, retryMs: errorPauseMs, onFailure });
+  }
+
+  /** @param turn the slot that the job waited for */
+  async #step(turn?: Disposable): Promise<number | undefined> {
+    const { name, brand, plan } = this.#job;
+    const { database, signal, slots, upgrade } = this.#context;
+    const now = Date.parse(await readNow(database));
+    // The clock may have been set back.
+    this.#begun = Math.min(this.#begun, now);
+    this.#idleSince = Math.min(this.#idleSince, now);
+    const earliest = await this.#findEarliest();
+    if (earliest === undefined) return pausedPauseMs;
+    const newest = await findLastScheduledRun(database, name, brand);
+    if (newest !== undefined && isAhead(newest.startedAt, now)) this.#reportAhead(newest, now);
+    const last = isLater(this.#repeated, newest, now) ? this.#repeated : newest;
+    const due = nextRun(plan, last, this.#begun, now, earliest, this.#idleSince);
+    if (due.at > now) return Math.min(due.at - now, maxPauseMs);
+    if (upgrade.hasHappened()) return undefined;
+    const scheduledAt = new Date(due.scheduledAt).toISOString();
+    if ((await findRunUnderWay(database, name, brand)) === undefined) {
+      using slot = turn ?? slots.tryTake();
+      if (slot === undefined) {
+        using next = await slots.take(signal);
+        // Another run may be due by now.
+        return next === undefined ? 0 : await this.#step(next);
       }
-      const earliest = jobPause === undefined ? scheduled : Math.max(scheduled, Date.parse(jobPause.resumedAt));
-      const newest = await findLastScheduledRun(database, name, brand);
-      if (newest !== undefined && newest.id !== reportedAhead && isAhead(newest.startedAt, now)) {
-        reportedAhead = newest.id;
-        const { startedAt } = newest;
-        log.warn(
-          { job: name, brand, run: newest.id, startedAt },
-          "the last run is in the future: the clock was set back",
-        );
-        // Times before the wrong ones have had their runs.
-        if (isWrong(newest, now)) begun = idleSince = now;
-      }
-      const due = nextRun(plan, isLater(repeated, newest, now) ? repeated : newest, begun, now, earliest, idleSince);
-      if (due.at > now) {
-        await rest(Math.min(due.at - now, maxPauseMs));
-        continue;
-      }
-      if (context.upgrade.hasHappened()) return;
-      const scheduledAt = new Date(due.scheduledAt).toISOString();
       const basis = { newest: newest?.id ?? 0, isFirst: false, wasRunning: false };
       const claim = { job: name, brand, scheduledAt, attempt: due.attempt, basis };
-      const isFree = (await findRunUnderWay(database, name, brand)) === undefined;
-      if (isFree) {
-        using slot = held ?? slots.tryTake();
-        if (slot === undefined) {
-          // Something else may be due when it is the job's turn.
-          turn = await slots.take(signal);
-          continue;
-        }
-        if (await claimAndRun(job, claim, context, describeMissed(plan, due))) {
-          onRun();
-          continue;
-        }
+      if (await claimAndRun(this.#job, claim, this.#context, describeMissed(plan, due))) {
+        this.#onRun();
+        return 0;
       }
-      // Times that pass during a manual run are missed too.
-      else idleSince = undefined;
-      repeated = await findLastAttempt(database, name, brand, scheduledAt);
-      await rest(runningPauseMs);
-    } catch (error) {
-      log.error({ job: name, brand, err: error }, "cannot follow the schedule; retrying");
-      // Times that pass until the retry are missed.
-      idleSince = undefined;
-      await rest(errorPauseMs);
+    } else {
+      // Scheduled times that pass during a manual run are missed, too.
+      this.#idleSince = Number.POSITIVE_INFINITY;
     }
+    this.#repeated = await findLastAttempt(database, name, brand, scheduledAt);
+    return runningPauseMs;
   }
-  turn?.[Symbol.dispose]();
+
+  /** @returns when the job got its schedule or was last resumed; undefined while it is paused */
+  async #findEarliest(): Promise<number | undefined> {
+    const { name, brand, plan } = this.#job;
+    const { database } = this.#context;
+    this.#scheduled ??= Date.parse(await recordSchedule(database, name, brand, describeSchedule(plan.schedule)));
+    const jobPause = await findPause(database, name, brand);
+    if (jobPause === undefined) return this.#scheduled;
+    return jobPause.resumedAt === null ? undefined : Math.max(this.#scheduled, Date.parse(jobPause.resumedAt));
+  }
+
+  /** Reports a run in the future once. After a wrong clock was corrected, the schedule continues from now. */
+  #reportAhead(run: Run, now: number): void {
+    if (run.id === this.#reportedAhead) return;
+    this.#reportedAhead = run.id;
+    const { name, brand } = this.#job;
+    const fields = { job: name, brand, run: run.id, startedAt: run.startedAt };
+    this.#context.log.warn(fields, "the last run is in the future: the clock was set back");
+    if (isWrong(run, now)) this.#begun = this.#idleSince = now;
+  }
 }
 
 /** Whether a run is scheduled later than the newest, whose time may be wrong. */

@@ -56,6 +56,12 @@ test("steps are repeated until the signal aborts, and the first error of several
   expect(steps).toBe(failing.length + 1);
 });
 
+test("a step can end the repetition", async () => {
+  const waits = [0, 0, undefined, 0];
+  await repeat(async () => waits.shift(), { signal: new AbortController().signal, retryMs: 0, onFailure: () => {} });
+  expect(waits).toEqual([0]);
+});
+
 test("pauses double up to their limit", () => {
   expect([1, 2, 3, 4].map((attempt) => backoff(attempt, 100))).toEqual([100, 200, 400, 800]);
   expect([1, 2, 3, 4].map((attempt) => backoff(attempt, 100, 250))).toEqual([100, 200, 250, 250]);
