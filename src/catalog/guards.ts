@@ -80,6 +80,12 @@ export function checkLostImages(losing: number, stored: number, maxShare: number
   );
 }
 
+/** @throws ServiceError `unavailable` when products could not be read, after all others are stored */
+export function checkUnread(failed: number): void {
+  if (failed === 0) return;
+  throw new ServiceError("unavailable", `${pluralize(failed, "product")} could not be read; the next run tries again`);
+}
+
 /** Why a product that the platform no longer has stays in the store; see `removeProducts`. */
 export const keptReason =
   "no longer exists on the platform, but too many products were removed in the last 24 hours: kept; " +

@@ -81,7 +81,7 @@ export class ProductLookup {
     const key = `${id}`;
     const stored = await this.#options.findStored(id, network);
     if (stored !== undefined) {
-      if (this.#isStale(stored)) this.#refresh(id, key);
+      if (this.#isStale(stored)) this.#refresh(id);
       return stored;
     }
     const pending = this.#reads.get(key);
@@ -91,7 +91,7 @@ export class ProductLookup {
     if (await this.#options.isKnownMissing(id, network)) return undefined;
     if (failure instanceof UnusableProductError) throw toServiceError(failure);
     if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
-    return await (this.#reads.get(key) ?? this.#read(id, key, "live", 0, network));
+    return await (this.#reads.get(key) ?? this.#read(id, "live", 0, network));
   }
 
   /**
@@ -128,8 +128,7 @@ export class ProductLookup {
       throw toServiceError(cause);
     });
     // It may be stored under another handle.
-    const read =
-      id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, `${id}`, "live", 0, network));
+    const read = id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, "live", 0, network));
     await read?.catch((error) => {
       this.#cacheFailure(key, error.cause);
       throw error;
@@ -144,37 +143,38 @@ export class ProductLookup {
     return checkedAt === null || Date.now() - Date.parse(checkedAt) > this.#options.maxAgeS * 1000;
   }
 
-  #refresh(id: bigint, key: string): void {
+  #refresh(id: bigint): void {
+    const key = `${id}`;
     if (this.#reads.has(key) || this.#failures.has(key) || !this.#refreshes.take()) return;
-    this.#readInBackground(id, key, 0);
+    this.#readInBackground(id, 0);
   }
 
-  #readInBackground(id: bigint, key: string, rereads: number): void {
-    this.#read(id, key, "refresh", rereads).catch((error) =>
-      this.#options.log.warn({ product: key, err: error }, "product refresh failed"),
+  #readInBackground(id: bigint, rereads: number): void {
+    this.#read(id, "refresh", rereads).catch((error) =>
+      this.#options.log.warn({ product: `${id}`, err: error }, "product refresh failed"),
     );
   }
 
   #read(
     id: bigint,
-    key: string,
     priority: ReadPriority,
     rereads: number,
     network?: () => string,
   ): Promise<FoundProduct | undefined> {
-    const read = this.#readAndStore(id, key, priority, rereads, network).finally(() => this.#reads.delete(key));
+    const key = `${id}`;
+    const read = this.#readAndStore(id, priority, rereads, network).finally(() => this.#reads.delete(key));
     this.#reads.set(key, read);
     return read;
   }
 
   async #readAndStore(
     id: bigint,
-    key: string,
     priority: ReadPriority,
     rereads: number,
     network: (() => string) | undefined,
   ): Promise<FoundProduct | undefined> {
     const { limiter, refreshLimiter, log, findStored } = this.#options;
+    const key = `${id}`;
     let hasBegun = false;
     const refresh = () => {
       hasBegun = true;
@@ -188,7 +188,7 @@ export class ProductLookup {
         this.#cacheFailure(key, cause);
         throw toServiceError(cause);
       });
-    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, key, rereads);
+    if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, rereads);
     if (outcome === "kept") log.warn({ product: key }, `the product ${keptReason}`);
     if (outcome === "changing") log.warn({ product: key }, "the product changes while it is read");
     if (outcome === "gone") this.#failures.set(key, "missing", { ttl: missingTtlMs });
@@ -216,10 +216,10 @@ export class ProductLookup {
     );
   }
 
-  #scheduleReread(id: bigint, key: string, rereads: number): void {
+  #scheduleReread(id: bigint, rereads: number): void {
     const waitMs = backoff(rereads + 1, this.#options.platform.rereadMs + rereadMarginMs);
     const timer = setTimeout(() => {
-      if (!this.#reads.has(key)) this.#readInBackground(id, key, rereads + 1);
+      if (!this.#reads.has(`${id}`)) this.#readInBackground(id, rereads + 1);
     }, waitMs);
     timer.unref();
   }

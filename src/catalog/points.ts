@@ -1,6 +1,7 @@
 import { refill } from "../base/token-bucket.ts";
 import { saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
+import type { PointsReport } from "../platforms/platform.ts";
 
 /** A budget of points that all processes of a store share and that refills over time. */
 export interface Points {
@@ -12,12 +13,6 @@ export interface Points {
   readonly asOf: string;
   /** No response has reported the budget yet. */
   readonly isAssumed?: boolean;
-}
-
-export interface ReportedPoints {
-  readonly currentlyAvailable: number;
-  readonly maximumAvailable: number;
-  readonly restoreRate: number;
 }
 
 /** The budget at a later time. A clock that was set back restores nothing. */
@@ -49,7 +44,7 @@ export function takePoints(database: Database, cost: number, floor: number): Pro
 export async function settlePoints(
   database: Database,
   refund: number,
-  reported: ReportedPoints | undefined,
+  reported: PointsReport | undefined,
 ): Promise<void> {
   await changePoints(database, (stored) => {
     const { isAssumed, ...points } = { ...stored, available: stored.available + refund };

@@ -15,7 +15,7 @@ import {
   type Shop,
 } from "../platforms/platform.ts";
 import { findChanged, syncLosing } from "./changed.ts";
-import { checkSameShop, checkShop, removalRefused } from "./guards.ts";
+import { checkSameShop, checkShop, checkUnread, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { knowIdsUpTo } from "./known-ids.ts";
 import { forgetProgress, readPageByPage } from "./paging.ts";
@@ -122,12 +122,7 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   const unsynced = await syncProducts([...(await findUnsynced(database, changing)), ...incomplete], context);
   const failed = unsynced + (await syncLosing(losing, context));
   if (shortage !== undefined) throw shortage;
-  if (failed > 0) {
-    throw new ServiceError(
-      "unavailable",
-      `${pluralize(failed, "product")} could not be read; the next run tries again`,
-    );
-  }
+  checkUnread(failed);
   const writeMs = Math.round(performance.now() - startedMs);
   log.info({ products: snapshot.ids.size, written: reporter.report.accepted, writeMs }, "catalog compared");
   // A recently changed product may be new, and listed before one with a lower id.

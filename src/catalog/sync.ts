@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "../base/errors.ts";
-import { pluralize } from "../base/format.ts";
 import { backoff } from "../base/time.ts";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { type ListedProduct, type Platform, PlatformError, UnusableProductError } from "../platforms/platform.ts";
-import { checkSameShop, checkShop, keptReason } from "./guards.ts";
+import { checkSameShop, checkShop, checkUnread, keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { exceptKnownId, knowIdsUpTo } from "./known-ids.ts";
 import { listProductStates, markProductStale, noteUpdates, type ProductState } from "./product.ts";
@@ -62,11 +60,7 @@ export function catalogSync(source: Platform, maxRemovedShare: number): Work {
       context,
     );
     for (const id of changing) reporter.note(`product ${id} is not stored, because it changes while it is read`);
-    if (failed === 0) return;
-    throw new ServiceError(
-      "unavailable",
-      `${pluralize(failed, "product")} could not be read; the next run tries again`,
-    );
+    checkUnread(failed);
   };
 }
 

@@ -232,6 +232,7 @@ export interface SharedPoints {
   settle(refund: number, reported: PointsReport | undefined): Promise<void>;
 }
 
+/** State of the budget, a leaky bucket, as the platform reports it. */
 export interface PointsReport {
   readonly maximumAvailable: number;
   readonly currentlyAvailable: number;

@@ -3,7 +3,7 @@ import { LargeBodyError, readJson } from "../../base/body.ts";
 import type { Log } from "../../base/log.ts";
 import { createFetch, type Fetch } from "../../base/outgoing.ts";
 import { parseRetryAfter } from "../../base/retry-after.ts";
-import type { ReadOptions, SharedPoints } from "../platform.ts";
+import type { PointsReport, ReadOptions, SharedPoints } from "../platform.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { type DocumentSet, Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
@@ -12,7 +12,7 @@ import { type ReportedCost, readCost } from "./reported-cost.ts";
 import { type Responses, shapes } from "./responses.ts";
 import { describeFailure, isBusy, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
 import { createPointsTaker } from "./shared-points.ts";
-import { Throttle, type ThrottleStatus } from "./throttle.ts";
+import { Throttle } from "./throttle.ts";
 import type { AccessToken } from "./token.ts";
 
 export interface RequestOptions extends ReadOptions {
@@ -135,7 +135,7 @@ function createSender({
     const key = costKey(operation, variables);
     const cost = costs.get(key) ?? assumedCost;
     const sentAtMs = await throttle.take(cost, options.priority, options.signal);
-    let status: ThrottleStatus | undefined;
+    let status: PointsReport | undefined;
     let shared: SharedPoints | undefined;
     // A failed request may have spent points, but then the next response reports fewer.
     let refund = cost;

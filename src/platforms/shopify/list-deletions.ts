@@ -1,7 +1,7 @@
 import type { DeletedProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
+import { listPages } from "./list-pages.ts";
 import { toTimestamp } from "./list-products.ts";
-import type { Responses } from "./responses.ts";
 import { ShopifyError } from "./retry.ts";
 
 const pageSize = 250;
@@ -24,35 +24,24 @@ export async function* listDeletions(
 }
 
 async function* listDeletionEvents(request: SendRequest, sinceMs: number, options: RequestOptions) {
-  const query = `occurred_at:>='${toTimestamp(sinceMs)}'`;
-  for (let after: string | null = null; ; ) {
-    const { deletionEvents }: Responses["DeletionsSince"] = await request(
-      "DeletionsSince",
-      { query, first: pageSize, after },
-      options,
-    );
-    yield deletionEvents.nodes.flatMap(({ subjectId, occurredAt }) => toDeleted(subjectId, occurredAt));
-    if (!deletionEvents.pageInfo.hasNextPage) return;
-    after = deletionEvents.pageInfo.endCursor;
-  }
+  const variables = { query: `occurred_at:>='${toTimestamp(sinceMs)}'`, first: pageSize };
+  const pages = listPages(
+    async (after) => (await request("DeletionsSince", { ...variables, after }, options)).deletionEvents,
+  );
+  for await (const page of pages) yield page.flatMap(({ subjectId, occurredAt }) => toDeleted(subjectId, occurredAt));
 }
 
 async function* listEvents(request: SendRequest, sinceMs: number, options: RequestOptions) {
   const query = `subject_type:PRODUCT action:destroy created_at:>='${toTimestamp(sinceMs)}'`;
-  for (let after: string | null = null; ; ) {
-    const { events }: Responses["DestructionsSince"] = await request(
-      "DestructionsSince",
-      { query, first: pageSize, after },
-      options,
-    );
-    if (events === null) {
-      throw new ShopifyError("DestructionsSince", { kind: "network", message: "the response has no events" });
-    }
+  const pages = listPages(async (after) => {
+    const { events } = await request("DestructionsSince", { query, first: pageSize, after }, options);
+    if (events !== null) return events;
+    throw new ShopifyError("DestructionsSince", { kind: "network", message: "the response has no events" });
+  });
+  for await (const page of pages) {
     // Shopify ignores a search term that it does not know.
-    const destructions = events.nodes.filter(({ action }) => action === "destroy");
+    const destructions = page.filter(({ action }) => action === "destroy");
     yield destructions.flatMap(({ subjectId, createdAt }) => toDeleted(subjectId, createdAt));
-    if (!events.pageInfo.hasNextPage) return;
-    after = events.pageInfo.endCursor;
   }
 }
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { ThrottleStatus } from "./throttle.ts";
+import type { PointsReport } from "../platform.ts";
 
 /** The cost of a request, as its response reports it. */
 export interface ReportedCost {
   readonly requested: number;
   /** 0 when the request was not executed. */
   readonly actual: number;
-  readonly status: ThrottleStatus;
+  readonly status: PointsReport;
 }
 
 /** Shopify executes no request that costs more. */

@@ -1,6 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import type { Subscription, Subscriptions } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
+import { listPages } from "./list-pages.ts";
 import type { Responses } from "./responses.ts";
 import { webhookPath, webhookTopics } from "./webhooks.ts";
 
@@ -54,18 +55,11 @@ const toSubscription = ({ id, topic, uri }: WebhookSubscription): Subscription =
 });
 
 async function listAll(request: SendRequest, signal: AbortSignal): Promise<WebhookSubscription[]> {
-  const found: WebhookSubscription[] = [];
-  let after: string | null = null;
-  do {
-    const { webhookSubscriptions }: Responses["WebhookSubscriptions"] = await request(
-      "WebhookSubscriptions",
-      { first: pageSize, after },
-      optionsOf(signal),
-    );
-    found.push(...webhookSubscriptions.nodes);
-    after = webhookSubscriptions.pageInfo.hasNextPage ? webhookSubscriptions.pageInfo.endCursor : null;
-  } while (after !== null);
-  return found;
+  const options = optionsOf(signal);
+  const pages = listPages(
+    async (after) => (await request("WebhookSubscriptions", { first: pageSize, after }, options)).webhookSubscriptions,
+  );
+  return (await Array.fromAsync(pages)).flat();
 }
 
 /** Can be repeated: a lost response leaves a subscription that the next attempt finds. */

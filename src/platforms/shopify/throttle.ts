@@ -1,9 +1,6 @@
 import { refill } from "../../base/token-bucket.ts";
 import type { PointsReport, Priority } from "../platform.ts";
 
-/** State of the cost budget, a leaky bucket of points, as each response reports it. */
-export type ThrottleStatus = PointsReport;
-
 interface Waiter {
   readonly cost: number;
   readonly priority: Priority;
@@ -22,7 +19,7 @@ export const floors: Readonly<Record<Priority, number>> = { live: 0, push: 200, 
  * the first response, requests run one at a time.
  */
 export class Throttle {
-  #status: ThrottleStatus | undefined;
+  #status: PointsReport | undefined;
   #statusAtMs = 0;
   /** When the request was sent whose response reported the status. */
   #statusSentAtMs = Number.NEGATIVE_INFINITY;
@@ -63,7 +60,7 @@ export class Throttle {
    * Ends a request that {@link take} admitted.
    * @param status undefined when the response reported none
    */
-  settle(cost: number, status: ThrottleStatus | undefined, sentAtMs: number): void {
+  settle(cost: number, status: PointsReport | undefined, sentAtMs: number): void {
     this.#inFlight -= cost;
     // Responses can overtake each other: the latest request has the latest status.
     if (status !== undefined && sentAtMs >= this.#statusSentAtMs) {

@@ -5,13 +5,13 @@ import { type SpecialName, specialNames } from "../../../packages/platform-stand
 import { type Fault, startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
 import { productSchema } from "../../../src/contract/product.ts";
 import { toId } from "../../../src/contract/product-values.ts";
-import { ChangingProductError, type Priority } from "../../../src/platforms/platform.ts";
+import { ChangingProductError, type PointsReport, type Priority } from "../../../src/platforms/platform.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
 import { type RequestFailure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
-import { Throttle, type ThrottleStatus } from "../../../src/platforms/shopify/throttle.ts";
+import { Throttle } from "../../../src/platforms/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
 import {
   connect,
@@ -514,7 +514,7 @@ describe("the version of the API", () => {
 });
 
 describe("the cost budget", () => {
-  const status = (currentlyAvailable: number, maximumAvailable = 2000): ThrottleStatus => ({
+  const status = (currentlyAvailable: number, maximumAvailable = 2000): PointsReport => ({
     maximumAvailable,
     currentlyAvailable,
     restoreRate: 100,
@@ -525,7 +525,7 @@ describe("the cost budget", () => {
   const latest = Number.POSITIVE_INFINITY;
 
   /** Takes points in the given order; `served` has the names of admitted requests, "first" if the budget is known. */
-  function createQueue(known?: ThrottleStatus) {
+  function createQueue(known?: PointsReport) {
     const throttle = new Throttle(() => 0);
     const served: string[] = [];
     const take = (name: string, cost: number, priority: Priority = "live", signal = never) => {

@@ -1,0 +1,16 @@
+interface Page<Node> {
+  readonly nodes: readonly Node[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor?: string | null };
+}
+
+/** Reads a list from its beginning, and returns the nodes of each page. */
+export async function* listPages<Node>(
+  read: (after: string | null) => Promise<Page<Node>>,
+): AsyncGenerator<readonly Node[]> {
+  for (let after: string | null = null; ; ) {
+    const { nodes, pageInfo }: Page<Node> = await read(after);
+    yield nodes;
+    if (!pageInfo.hasNextPage) return;
+    after = pageInfo.endCursor ?? null;
+  }
+}
