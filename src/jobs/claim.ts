@@ -6,7 +6,6 @@ import { awaitedStepSeconds, type Outcome } from "./run.ts";
 /** The reason of a run whose lease expired while its process was running. */
 export const leaseExpired = "its lease expired, so another run may have started";
 
-/** The right to run a job for a brand; for a schedule, also the scheduled time and the attempt. */
 export interface Claim {
   readonly job: string;
   readonly brand: string;
@@ -21,10 +20,7 @@ export interface ClaimBasis {
   /** The newest run of the job, or the newest scheduled run for a schedule; 0 if there was none. */
   readonly newest: number;
   readonly isFirst: boolean;
-  /**
-   * Whether the newest run was in progress: if it was abandoned since, the claim repeats its
-   * attempt.
-   */
+  /** If the newest run was in progress and is now abandoned, the claim repeats its attempt. */
   readonly wasRunning: boolean;
 }
 
@@ -100,10 +96,7 @@ export async function renewRunLease({ sql, engine }: Queryable, id: number, leas
   return count > 0;
 }
 
-/**
- * Keeps a run's transaction from proceeding if the run was cancelled or another may have started.
- * @throws ServiceError `unavailable` when its lease expired; `conflict` when it is cancelled
- */
+/** @throws ServiceError `unavailable` when the run's lease expired; `conflict` when it is cancelled */
 export async function requireUnderWay({ sql }: Transaction, id: number): Promise<void> {
   const [run] = await sql<{ cancelled: string | null }[]>`
     SELECT cancelled FROM run WHERE id = ${id} AND finished_at IS NULL`;

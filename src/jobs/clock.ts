@@ -6,10 +6,7 @@ export const clockToleranceSeconds = 5 * 60;
 /** Longer than any lease of an unrecorded length. */
 const workLeaseSeconds = 60;
 
-/**
- * Reports when the store has data from the future, or this machine's clock differs from the
- * database's.
- */
+/** Describes stored times in the future, and a difference between this machine's clock and the store's. */
 export async function findClockProblem({ read, engine }: Queryable): Promise<string | undefined> {
   // Each maximum comes from an index.
   const [row] = await read<{ now: string; latest: string | null }>(

@@ -7,7 +7,6 @@ export interface JobPause {
   readonly resumedAt: string | null;
 }
 
-/** @returns undefined if the job has never been paused */
 export async function findPause({ sql }: Queryable, job: string, brand: string): Promise<JobPause | undefined> {
   const [pause] = await sql<JobPause[]>`
     SELECT paused_at AS "pausedAt", paused_by AS "pausedBy", resumed_at AS "resumedAt"
@@ -17,7 +16,7 @@ export async function findPause({ sql }: Queryable, job: string, brand: string):
 
 /**
  * Keeps all replicas from starting scheduled runs until the job is resumed.
- * @param by who pauses it, for display
+ * @param by name of the person
  * @returns whether it was not paused before
  */
 export async function pauseJob(database: Database, job: string, brand: string, by: string): Promise<boolean> {
@@ -32,10 +31,7 @@ export async function pauseJob(database: Database, job: string, brand: string, b
   });
 }
 
-/**
- * The schedule continues from now on.
- * @returns whether it was paused
- */
+/** The schedule continues from now on. @returns whether the job was paused */
 export async function resumeJob(database: Database, job: string, brand: string): Promise<boolean> {
   return await database.inTransaction(async ({ sql, engine }) => {
     const { count } = await sql`

@@ -4,7 +4,7 @@ import type { Work } from "./work.ts";
 export interface Job {
   readonly name: string;
   readonly brand: string;
-  /** The data that the job reads, for display. */
+  /** For display. */
   readonly source: string;
   /** Throws if the data cannot be reached, without reading it. Undefined if it is in the store. */
   readonly checkSource?: (signal: AbortSignal) => Promise<unknown>;

@@ -7,8 +7,8 @@ const cancellationPauseMs = 1000;
 const renewals = 3;
 
 /**
- * Renews a run's lease until disposal, and checks whether the run was cancelled.
- * @param onExpired called once, when the run is or may be considered abandoned
+ * Renews a run's lease until disposal.
+ * @param onExpired called once, when the run may be considered abandoned
  * @param onCancelled called once, with the reason
  */
 export function keepLease(

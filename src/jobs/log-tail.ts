@@ -11,15 +11,12 @@ export class LogTail {
     this.#bytes = Buffer.from(all.subarray(-maxBytes));
   }
 
-  /** Why a command says that it failed, in its last line. */
+  /** The reason that a failed command prints in its last line. */
   failure(): string | undefined {
     return this.text()?.match(/(?:^|\n)pds: ([^\n]*)$/)?.[1];
   }
 
-  /**
-   * Null if the log is empty.
-   * @param isWhole false while the process may be in the middle of a line
-   */
+  /** @param isWhole false while the process may be in the middle of a line */
   text(isWhole = true): string | null {
     // Not every store accepts U+0000 in text.
     const all = this.#bytes.toString().replaceAll("\0", "");

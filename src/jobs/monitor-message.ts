@@ -10,11 +10,9 @@ const maxReasonLength = 2000;
 export const describeStart = ({ name, brand }: Job, id: number) => toLines({ run: id, job: name, brand });
 
 /**
- * The message about a finished run: a line for each fact, and the end of its log.
+ * Describes a finished run: one fact per line, then the end of its log.
  * @param run undefined if its end could not be recorded
- * @param end what the supervisor knows
  * @param hide removes secrets from a text
- * @param failingSince when the first unsuccessful run since the last success ended
  */
 export function describeEnd(
   { name, brand }: Job,
@@ -42,7 +40,7 @@ export function describeEnd(
   return heading + lastBytes(hide(log), maxBytes - Buffer.byteLength(heading));
 }
 
-/** Empty for the first failed run, which has its own end time. */
+/** An outage that this run began has no duration yet. */
 function describeOutage(since: string, run: Run | undefined): Readonly<Record<string, string>> {
   if (run === undefined || run.finishedAt === null || run.finishedAt === since) return {};
   if (run.outcome !== "succeeded") return { "failing since": since };
@@ -55,7 +53,6 @@ const toLines = (facts: Readonly<Record<string, string | number>>) =>
     .map(([name, value]) => `${name}: ${`${value}`.replace(/\s+/g, " ")}\n`)
     .join("");
 
-/** Starts at the beginning of a line. */
 function lastBytes(text: string, count: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= count) return text;

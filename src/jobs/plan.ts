@@ -50,11 +50,11 @@ function toPingUrls(ping: PlanOptions["ping"]): PingUrls {
 
 /** Times are epoch milliseconds. A retry of the last run counts, too. */
 export interface DueRun {
-  /** The earliest time to start; it may be in the past. */
+  /** May be in the past. */
   readonly at: number;
   readonly scheduledAt: number;
   readonly attempt: number;
-  /** The previous run's time, or the time from which scheduled times count. */
+  /** Scheduled times after this one count. */
   readonly after: number;
 }
 
@@ -90,7 +90,6 @@ export function nextRun(
     : due;
 }
 
-/** Describes the scheduled times before a due run that have no run and get none. */
 export function describeMissed({ schedule }: ScheduledPlan, { after, scheduledAt }: DueRun): string | undefined {
   const first = schedule.next(after);
   if (first >= scheduledAt) return undefined;

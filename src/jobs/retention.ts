@@ -10,10 +10,7 @@ const [minBatch, firstBatch, maxBatch] = [20, 100, 2000];
 
 export type RemoveBefore = (database: Database, before: string, signal: AbortSignal) => Promise<void>;
 
-/**
- * Removes runs that finished more than `keepDays` ago, or are from the future, and counts them.
- * @param removeOthers removes other data of that age
- */
+/** Removes runs that are older than `keepDays`, or from the future, and other data of that age. */
 export function historyRetention(keepDays: number, removeOthers: RemoveBefore): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
@@ -31,8 +28,7 @@ export function historyRetention(keepDays: number, removeOthers: RemoveBefore): 
       position = last;
       const wanted = limit * Math.min(2, transactionMs / Math.max(tookMs, 1));
       limit = Math.round(Math.min(maxBatch, Math.max(minBatch, wanted)));
-      // Sleeps as long as the transaction took, so that other writers, signals, and the heartbeat
-      // get a turn.
+      // Lets other writers, signals, and the heartbeat have a turn.
       await Bun.sleep(tookMs);
     }
     await removeOthers(database, before, signal);

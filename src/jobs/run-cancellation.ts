@@ -1,8 +1,8 @@
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 
 /**
- * Requests the end of a run; its supervisor, in any process, notices within seconds.
- * @param by who cancels it, for display
+ * Requests the end of a run, which its supervisor notices within seconds.
+ * @param by name of the person
  * @returns whether the run was in progress
  */
 export async function cancelRun(database: Database, id: number, by: string): Promise<boolean> {
@@ -14,9 +14,9 @@ export async function cancelRun(database: Database, id: number, by: string): Pro
 }
 
 /**
- * Cancels a brand's import in progress, so that it does not undo the transaction's change. The
- * import checks this with `requireUnderWay` when it has the brand's lock.
- * @param by what cancels it, for display
+ * Keeps a brand's import in progress from undoing the transaction's change: with the brand's lock,
+ * the import checks `requireUnderWay`.
+ * @param by the operation that cancels it
  */
 export async function cancelImport({ sql }: Transaction, job: string, brand: string, by: string): Promise<void> {
   await sql`
@@ -24,7 +24,6 @@ export async function cancelImport({ sql }: Transaction, job: string, brand: str
     WHERE job = ${job} AND brand = ${brand} AND finished_at IS NULL`;
 }
 
-/** Says who cancelled the run; undefined if nobody did. */
 export async function findCancellation({ sql }: Queryable, id: number): Promise<string | undefined> {
   const [run] = await sql<{ cancelled: string | null }[]>`SELECT cancelled FROM run WHERE id = ${id}`;
   return run?.cancelled ?? undefined;

@@ -13,9 +13,7 @@ export interface RunResult {
   readonly job: string;
   readonly brand: string;
   readonly outcome: Outcome;
-  /**
-   * Objects changed or confirmed; 0 for a failed import. In a dry run, the count of a real import.
-   */
+  /** 0 for a failed import; in a dry run, the count of a real one. */
   readonly counts: number;
   readonly error?: Error;
   readonly report: ImportReport;
@@ -34,7 +32,6 @@ class CancelledError extends Error {}
 
 /**
  * Does the work of a claimed run in this process and records its outcome, including a failure.
- * @param id the claimed run
  * @throws only if the store is unreachable
  */
 export async function runJob(
@@ -58,7 +55,7 @@ export async function runJob(
   return result;
 }
 
-/** Starts with the first rejected row if the run failed because of it, since that must be fixed. */
+/** Begins with the rejected row that made the run fail, because it must be fixed. */
 function reasonOf({ message }: Error, report: ImportReport): string {
   const [first] = report.rejections;
   const [example] = first?.examples ?? [];
@@ -80,8 +77,8 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
 }
 
 /**
- * Reads and checks the job's input without changing anything.
- * @param database the store to compare with; undefined if it does not exist yet
+ * Checks the job's input without changing anything.
+ * @param database undefined if the store does not exist yet
  */
 export function dryRunJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
   return execute(database, undefined, job, options);

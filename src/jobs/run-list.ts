@@ -54,14 +54,13 @@ const maxRunId = 2 ** 31 - 1;
 
 export interface FoundRuns {
   readonly runs: readonly Run[];
-  /** Where the search stopped, although older runs may match; undefined if none are left. */
+  /** The run at which a long search stopped; undefined if no older runs are left. */
   readonly stoppedAt: number | undefined;
 }
 
 /**
- * Lists runs by start, the newest first.
+ * Lists the newest runs first.
  * @param kinds every job and brand that have runs
- * @param limit at least 1
  */
 export async function listRunsBefore(
   queryable: Queryable,
@@ -118,8 +117,8 @@ async function listInRange(
 }
 
 /**
- * The first run that began at or after an instant. Ids and starts have the same order, except in
- * the future, so bisection finds it without an index on the starts.
+ * Returns the id of the first run since an instant. Ids and start times have the same order, except
+ * in the future, so bisection works without an index on start times.
  */
 async function findFirstSince({ read, engine }: Queryable, instant: string): Promise<number> {
   const [range] = await read<{ low: number | null; high: number | null }>(
@@ -140,7 +139,6 @@ async function findFirstSince({ read, engine }: Queryable, instant: string): Pro
   return low;
 }
 
-/** Limits a step, and a whole search, which the next one continues. */
 const reasonsPerStep = 2000;
 const reasonsPerSearch = 20_000;
 
@@ -191,7 +189,7 @@ export interface CountedRun {
 
 /**
  * Returns the newest successful runs, oldest first.
- * @param isCounting whether to leave out runs with a count of 0
+ * @param isCounting whether to skip runs with a count of 0
  */
 export async function listCounts(
   { read, engine }: Queryable,
@@ -208,10 +206,10 @@ export async function listCounts(
   return rows.reverse();
 }
 
-/** Of a job that counts a run every minute, these began within a day. */
+/** A day of a job that stores something every minute. */
 const searchedLoads = 1000;
 
-/** Finds the successful run that was storing something at an instant, among the newest that stored something. */
+/** Finds a successful run that was storing data at the given time. */
 export async function findLoadAt({ read }: Queryable, { job, brand }: RunKind, at: string): Promise<Run | undefined> {
   const [run] = await read<Run>(
     `SELECT * FROM (

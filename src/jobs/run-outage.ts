@@ -2,8 +2,8 @@ import type { Queryable } from "../database/database.ts";
 import type { Outcome } from "./run.ts";
 
 /**
- * Expression: when the first run that meets a condition ended. Uses an index for each outcome. For
- * all outcomes together, the planner may read every run of every job.
+ * SQL expression for the end of the first matching run. Each outcome has an index; for all outcomes
+ * together, the planner may read every run of every job.
  */
 const endOfFirst = (outcomes: readonly Outcome[], condition: string) => {
   const ids = outcomes.map(
@@ -12,11 +12,7 @@ const endOfFirst = (outcomes: readonly Outcome[], condition: string) => {
   return `(SELECT finished_at FROM run WHERE id = (SELECT min(id) FROM (${ids.join(" UNION ALL ")}) AS first))`;
 };
 
-/**
- * Finds since when a job has not succeeded, up to one of its runs.
- * @returns when the first unsuccessful run since the last success ended; undefined if there was
- *   none
- */
+/** @returns when the first failed run since the last success ended, up to the given run */
 export async function findFailingSince(
   { read }: Queryable,
   { id, job, brand }: { readonly id: number; readonly job: string; readonly brand: string },

@@ -8,10 +8,7 @@ export type Outcome = (typeof outcomes)[number];
 export const runStatuses = [...outcomes, "running"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/**
- * One execution of a job for a brand. Times are ISO 8601 in UTC with milliseconds, by the
- * database's clock.
- */
+/** Times are ISO 8601 in UTC with milliseconds, by the database's clock. */
 export interface Run {
   readonly id: number;
   readonly job: string;
@@ -41,7 +38,6 @@ export interface Run {
 /** Whether runs count everything that is stored afterward, instead of only what changed. */
 export const countsHeld = (job: string) => job.endsWith("-import");
 
-/** Times as in {@link Run}. */
 export interface JobStatus {
   readonly job: string;
   readonly brand: string;
@@ -51,20 +47,17 @@ export interface JobStatus {
   readonly lastSuccess: string | null;
   readonly age: number | null;
   readonly isStale: boolean;
-  /** Whether the run in progress takes far longer than the last successful ones. */
   readonly isSlow: boolean;
-  /** Whether the newest run is from the future, because the database's clock was set back. */
   readonly isAhead: boolean;
   /** Null if not paused. A paused job is never stale. */
   readonly pausedSince: string | null;
-  /** Name of the person; null if not paused. */
   readonly pausedBy: string | null;
 }
 
 export interface JobHealth extends JobStatus {
   readonly source: string;
   readonly isImport?: boolean | undefined;
-  /** Since when its runs have not succeeded; null if the last one did. */
+  /** When the first failed run since the last success ended; null if the last run succeeded. */
   readonly failingSince: string | null;
   readonly schedule: string | null;
   readonly scheduleWords: string | null;

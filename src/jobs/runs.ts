@@ -18,8 +18,8 @@ export interface RunEnd {
 const hide = (text: string | null | undefined) => (text == null ? null : hideCredentials(text));
 
 /**
- * Records how a run ended, which adds it to the history. Does not change a finished run. A run that
- * was cancelled and did not succeed counts as cancelled, whatever its process noticed first.
+ * Records the end of a run in progress. A cancelled run that did not succeed counts as cancelled,
+ * regardless of what its process noticed first.
  */
 export async function finishRun({ sql, engine }: Queryable, id: number, end: RunEnd): Promise<void> {
   const report = end.report === undefined ? null : hideCredentials(JSON.stringify(end.report));
@@ -32,7 +32,6 @@ export async function finishRun({ sql, engine }: Queryable, id: number, end: Run
     WHERE id = ${id} AND finished_at IS NULL`;
 }
 
-/** Stores the last lines that the process of a run in progress has printed so far. */
 export async function saveLog({ sql }: Queryable, id: number, log: string | null): Promise<void> {
   await sql`UPDATE run SET log = ${hide(log)} WHERE id = ${id} AND finished_at IS NULL`;
 }
@@ -45,8 +44,8 @@ export interface ProcessEnd {
 }
 
 /**
- * Adds how a run's process ended. A run still in progress counts as failed, or as cancelled.
- * @returns the run afterward
+ * Records the end of a run's process. A run that is still in progress then counts as failed, or as
+ * cancelled.
  */
 export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
   const run = await findRun(database, id);
@@ -67,10 +66,7 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
   return await findRun(database, id);
 }
 
-/**
- * Releases a claim, so that another replica can run the job at its scheduled time.
- * @returns whether the run was in progress
- */
+/** Lets another replica run the job at its scheduled time. @returns whether the run was in progress */
 export async function releaseRun(database: Database, id: number): Promise<boolean> {
   const { count } = await database.inTransaction(
     ({ sql }) => sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`,
@@ -138,10 +134,7 @@ export async function findRunUnderWay(
   return run;
 }
 
-/**
- * Condition: whether a job has a run in progress.
- * @param brand expression for the brand
- */
+/** SQL condition. @param brand SQL expression */
 export const hasRunUnderWay = ({ sql, engine }: Queryable, job: string, brand: string) => sql`EXISTS (
   SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = ${sql.unsafe(brand)} AND run.finished_at IS NULL
     AND run.lease_until >= ${sql.unsafe(engine.now)})`;

@@ -7,10 +7,7 @@ export interface Schedule {
   /** Whether it runs in every hour, and so follows elapsed time. */
   readonly isForEveryHour: boolean;
   next(after: number): number;
-  /**
-   * Returns the last instant in the interval, which includes only `until`; undefined if there is
-   * none.
-   */
+  /** The last time in the interval, which includes only `until`; undefined if there is none. */
   latest(after: number, until: number): number | undefined;
 }
 
@@ -43,7 +40,6 @@ export function parseSchedule(expression: string, timeZone: string): Schedule {
   return { expression, timeZone, isForEveryHour, next, latest: (after, until) => latest(next, after, until) };
 }
 
-/** @returns a function that finds the next matching local time */
 function parseExpression(expression: string): NextLocal {
   const [seconds, minutes] = splitExpression(expression);
   // For a time zone, the runtime moves skipped times by the gap, and runs repeated times only once.
@@ -76,7 +72,6 @@ function parseExpression(expression: string): NextLocal {
 /** Upper limits of the fields, last field first. A larger step would have no effect. */
 const fieldSizes = [7, 12, 31, 24, 60, 60];
 
-/** @throws Error that names a step that is larger than its field */
 function checkSteps(expression: string): void {
   for (const [index, field] of expression.trim().split(/\s+/).toReversed().entries()) {
     const step = field.match(/\/(\d+)/)?.[1];
@@ -98,7 +93,7 @@ function hasEveryHour(expression: string): boolean {
 
 type NextLocal = (after: LocalTime) => LocalTime;
 
-/** Returns the next instant with a matching local time, including repeated ones. */
+/** Repeated local times count twice. */
 function nextInElapsedTime(nextLocal: NextLocal, zone: TimeZone, after: number): number {
   let { offsetMs, until } = zone(after);
   let local = after + offsetMs;
@@ -112,7 +107,7 @@ function nextInElapsedTime(nextLocal: NextLocal, zone: TimeZone, after: number):
   }
 }
 
-/** Returns the next instant with a matching time of day; each occurs once a day. */
+/** Each time of day counts once a day. */
 function nextTimeOfDay(nextLocal: NextLocal, zone: TimeZone, after: number): number {
   let local = after + zone(after).offsetMs;
   for (;;) {
@@ -123,7 +118,7 @@ function nextTimeOfDay(nextLocal: NextLocal, zone: TimeZone, after: number): num
   }
 }
 
-/** Returns the first instant with a local time, or the clock change that skips it. */
+/** If a clock change skips the local time, returns the change. */
 function toInstant(local: LocalTime, zone: TimeZone): number {
   for (let period = zone(local - maxOffsetMs); ; period = zone(period.until)) {
     const instant = local - period.offsetMs;

@@ -22,9 +22,9 @@ import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
-  /** Every run takes one, until it has ended. */
+  /** Limits concurrent runs. */
   readonly slots: Slots;
-  /** Removes the data that runs left behind when their processes were killed. */
+  /** Removes leftovers of killed runs. */
   readonly removeLeftovers: () => Promise<void>;
 };
 
@@ -39,19 +39,15 @@ const errorPauseMs = 2000;
 
 /**
  * Delay between the starts of two first runs. A file import holds the embedded store's only write
- * lock until it ends. With the delay, the next claim waits for that lock; without it, two processes
- * compete and give up.
+ * lock until it ends. After the delay, the next claim waits for that lock instead of competing for it.
  */
 const startDelayMs = 2000;
 
-/**
- * Jobs whose first run waits for another job's. A reconcile reads in bulk what a sync reads one by
- * one.
- */
+/** A first sync waits for the reconcile, which reads products in bulk instead of one by one. */
 const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-reconcile" };
 
 export interface Scheduler {
-  /** Why it no longer starts runs although it was not stopped; undefined otherwise. */
+  /** The reason if it starts no more runs because the program was replaced. */
   readonly suspension: () => string | undefined;
   /** The jobs whose first run has not finished. */
   readonly starting: ReadonlySet<PlannedJob>;
@@ -96,7 +92,7 @@ type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck };
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
-/** Starts each first run when the previous one has finished, or after a delay. */
+/** Each first run waits for the end of the previous one, or for the delay. */
 function createStartQueue(signal: AbortSignal): Enqueue {
   let previous: Promise<unknown> = Promise.resolve();
   return (start) => {
@@ -243,16 +239,15 @@ class ScheduleFollower {
   }
 }
 
-/** Whether a run is scheduled later than the newest, whose time may be wrong. */
 function isLater(run: Run | undefined, newest: Run | undefined, now: number): boolean {
   if (run === undefined || newest === undefined) return run !== undefined;
   return isWrong(newest, now) || (run.scheduledAt ?? "") > (newest.scheduledAt ?? "");
 }
 
 /**
- * Call it with a slot: a run that waits is not claimed yet, so that another replica can run the job.
- * @param missed the scheduled times before it without a run
- * @returns whether the claim was granted; the run has then finished
+ * Call it with a slot: until a run is claimed, another replica can run the job.
+ * @param missed the scheduled times that passed without a run
+ * @returns true after the run has finished; false if the claim was refused
  */
 async function claimAndRun(
   job: PlannedJob,
@@ -284,9 +279,8 @@ async function claimAndRun(
 }
 
 /**
- * Abandons expired runs, even if their job is not due for a long time, ends their transactions,
- * which block other runs, and removes their leftovers. Also forgets removed schedules, so that a
- * job that gets one again has not missed anything.
+ * Abandons expired runs, ends their transactions, which block other runs, and removes their
+ * leftovers. Forgets removed schedules, so that a job that gets one again has missed nothing.
  */
 async function cleanUp(jobs: readonly PlannedJob[], context: SchedulingContext): Promise<void> {
   const { database, signal, log, removeLeftovers, upgrade } = context;

@@ -17,12 +17,9 @@ export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */
   readonly database: Database;
   readonly monitors: Monitors;
-  /**
-   * The settings in effect, which are passed to the run's process because the file may have
-   * changed.
-   */
+  /** Passed to the run's process, because the settings file may have changed. */
   readonly config: { readonly leaseSeconds: number };
-  /** Stops the process; its reason is an Error that explains it. */
+  /** The reason is an Error that explains why the process stops. */
   readonly signal: AbortSignal;
 }
 
@@ -36,7 +33,6 @@ export interface ProcessOutput {
 }
 
 const graceMs = 10_000;
-/** How often the output of a run in progress is stored, as far as there is more. */
 const logPauseMs = 5000;
 const retryPauseMs = 500;
 const answerMs = 2000;
@@ -44,12 +40,11 @@ const answerMs = 2000;
 const stopPatienceMs = 5000;
 
 /**
- * Executes a claimed run as `pds run` in a child process, which isolates its memory and its
- * crashes. The process is stopped at its time limit, by the signal, or when somebody cancels the run.
- * The run is always recorded as finished.
- * @param slots its process waits for one of them
- * @returns the finished run; `released` if it needs another version of the program than this one;
- * undefined if the store stays unreachable until the run counts as abandoned
+ * Executes a claimed run as `pds run` in a child process, which isolates its memory and crashes, and
+ * records its end in any case.
+ * @param slots the process waits for a free slot
+ * @returns the finished run; `released` if another version of the program must run it; undefined if
+ *   the store stays unreachable until the run counts as abandoned
  */
 export async function supervise(
   job: PlannedJob,
@@ -78,7 +73,6 @@ export async function supervise(
   return run;
 }
 
-/** Since when the job has failed, unless the store responds too slowly. */
 const findFailure = (database: Database, run: Run) =>
   withTimeout(
     findFailingSince(database, run).catch(() => undefined),
@@ -128,7 +122,7 @@ async function runProcess(
   };
 }
 
-/** Stores the end of a run's output while it runs. What it misses is stored when the process has ended. */
+/** Stores the end of a run's output while it runs. The rest is stored at its end. */
 function keepLog(database: Database, id: number, tail: LogTail): Disposable {
   let stored: string | null = null;
   let isSaving = false;
@@ -156,9 +150,8 @@ export function sendLine(stdin: Bun.FileSink, line: string): void {
   } catch {}
 }
 
-/** A run that goes on until something stops it. */
 interface WatchedRun extends Disposable {
-  /** Aborts when the run must stop; its reason says why, in words. */
+  /** The reason of an abort is a string. */
   readonly signal: AbortSignal;
   readonly stop: (reason: string) => void;
 }
@@ -182,7 +175,6 @@ function watchRun(id: number, { database, config, signal }: SupervisorContext): 
   };
 }
 
-/** Ends a process when its run must stop, or at its time limit: SIGTERM first, then SIGKILL. */
 function limitProcess(child: RunProcess, { plan }: PlannedJob, { signal, stop }: WatchedRun): Disposable {
   let killTimer: Timer | undefined;
   const end = () => {
@@ -202,10 +194,7 @@ function limitProcess(child: RunProcess, { plan }: PlannedJob, { signal, stop }:
   };
 }
 
-/**
- * Records the end of a run. Retries while the store is unreachable.
- * @param patienceMs at most until the run counts as abandoned anyway
- */
+/** Retries while the store is unreachable, at most until the run counts as abandoned anyway. */
 async function conclude(database: Database, id: number, end: ProcessEnd, patienceMs: number): Promise<Run | undefined> {
   const giveUpAt = performance.now() + patienceMs;
   for (; performance.now() < giveUpAt; await Bun.sleep(retryPauseMs)) {

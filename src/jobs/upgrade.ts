@@ -4,7 +4,6 @@ import { findReplacement } from "../base/program.ts";
 /** Detects that the program was replaced; this process then starts no more runs. */
 export interface UpgradeCheck {
   readonly reason: string | undefined;
-  /** @returns whether scheduling ends */
   hasHappened(): boolean;
 }
 

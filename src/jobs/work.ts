@@ -14,7 +14,6 @@ export type Work = (context: RunContext) => Promise<void>;
 export interface RunContext {
   /** Undefined for a dry run if the store does not exist yet. */
   readonly database: Database | undefined;
-  /** Whether to only read and check, without changing anything. */
   readonly isDryRun: boolean;
   /** Undefined for a dry run, which is not recorded. */
   readonly run: number | undefined;
@@ -37,7 +36,6 @@ export type OnProgress = (progress: Progress) => void;
 
 const otherReasons = "other reasons";
 
-/** Collects the counts and the report of a run. */
 export class Reporter {
   /** Objects changed or confirmed so far. */
   counts = 0;
@@ -61,10 +59,7 @@ export class Reporter {
     this.counts += count;
   }
 
-  /**
-   * Counts valid rows of a set that takes effect as a whole. Until {@link acceptStaged}, only the
-   * report counts them.
-   */
+  /** Counts valid rows that only take effect together. They count for the run after {@link acceptStaged}. */
   stage(count = 1): void {
     this.report.accepted += count;
   }
@@ -74,10 +69,7 @@ export class Reporter {
     this.counts = this.report.accepted;
   }
 
-  /**
-   * Counts one rejected row or document.
-   * @param problems all of its problems
-   */
+  /** Counts one rejected row, for all of its problems. */
   reject(...problems: RejectedRow[]): void {
     this.report.rejected++;
     for (const problem of problems) this.#reject(problem);
@@ -114,10 +106,7 @@ export class Reporter {
     notes.splice(before < 0 ? notes.length : before, 1, more(count));
   }
 
-  /**
-   * Counts staged rows with the same key as later ones, which win.
-   * @param notes describe the first of them
-   */
+  /** Counts staged rows that later rows with the same key replace. */
   acceptDuplicates(count: number, notes: readonly string[]): void {
     const room = Math.max(reportedNotes - this.report.duplicates, 0);
     this.report.duplicates += count;
@@ -125,16 +114,12 @@ export class Reporter {
     for (const note of notes.slice(0, room)) this.note(note);
   }
 
-  /** Adds the number of duplicates without a note. */
   finishDuplicates(): void {
     const more = this.report.duplicates - reportedNotes;
     if (more > 0) this.note(`${more} more duplicates`);
   }
 
-  /**
-   * Fails the run because of failed checks, or reports them as overridden if it is forced.
-   * @throws ServiceError `invalid_input`
-   */
+  /** @throws ServiceError `invalid_input` unless the run is forced, which reports the checks as overridden */
   failUnlessForced(failedChecks: readonly string[], isForced: boolean): void {
     if (failedChecks.length === 0) return;
     if (!isForced) {
