@@ -6,8 +6,8 @@ import { countStoredProducts, listDocuments, listProductStates, type StoredProdu
 import { type SyncContext, syncProducts } from "./sync.ts";
 
 /**
- * Finds the products whose content differs from the stored one.
- * @returns separately, the ids of those that have fewer images than before
+ * Finds products that differ from the stored ones.
+ * @returns separately, the ids of those with fewer images than before
  */
 export async function findChanged(
   database: Database,
@@ -36,7 +36,7 @@ export async function findChanged(
 const countImages = (document: string) => (parseJson(document) as Pick<Product, "images">).images.length;
 
 /**
- * Reads the products that lose images again and stores them, unless there are too many.
+ * Reads and stores products that lose images, unless there are too many.
  * @returns how many could not be read
  * @throws ServiceError `invalid_input` when there are too many
  */

@@ -6,7 +6,7 @@ import { excerpt, formatNames } from "../jobs/import-report.ts";
 const remedy =
   "export the products from the platform's REST Admin API, or connect the shop, as described under Import your own data; nothing was changed";
 
-/** Says how the beginning of a file shows that it is not JSON; undefined if it may be. */
+/** Recognizes from its beginning that a file is not JSON. */
 export function findForeignText(start: string): string | undefined {
   const text = start.trimStart();
   if (text === "" || /^[[{]/.test(text)) return undefined;
@@ -22,7 +22,7 @@ export function findForeignText(start: string): string | undefined {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Says which other form a document has; undefined if it may be a product of an export. */
+/** Recognizes a document that cannot be a product of an export. */
 export function findForeignForm(document: unknown): string | undefined {
   const fields: Fields = Object(document);
   if (isOfStorefront(fields)) {
@@ -47,7 +47,7 @@ function describeFields(fields: Fields): string {
   return names.length === 0 ? "no fields" : formatNames(names);
 }
 
-/** A storefront tells neither the status of a product nor how the stock of its variants is kept. */
+/** The storefront's JSON lacks the status of a product and the inventory of its variants. */
 function isOfStorefront(fields: Fields): boolean {
   const { variants } = fields;
   return (

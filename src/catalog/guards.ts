@@ -5,11 +5,7 @@ import type { Platform } from "../platforms/platform.ts";
 import type { RemovalLimit } from "./product-removal.ts";
 import { findOrSaveShop } from "./shop.ts";
 
-/**
- * Checks that the stored products are from the shop that answered. The first shop that answers is
- * remembered.
- * @throws ServiceError `unavailable` for another shop
- */
+/** Remembers the first shop that answers. @throws ServiceError `unavailable` for another shop */
 export async function checkShop(database: Database, { settings }: Platform, shopId: string): Promise<void> {
   const expected = await findOrSaveShop(database, shopId);
   if (expected === shopId) return;
@@ -36,9 +32,8 @@ export function checkSameShop({ settings }: Platform, expected: string, shopId: 
 const minStoredForShare = 20;
 
 /**
- * Checks how many products an import of files removes.
  * @param maxShare share of the stored products, from 0 to 1
- * @throws ServiceError `invalid_input` when there are too many
+ * @throws ServiceError `invalid_input` when an import would remove more
  */
 export function checkImportRemovals(removed: number, stored: number, maxShare: number): void {
   const excess = findImportExcess(removed, stored, maxShare);
@@ -67,10 +62,7 @@ export function removalRefused(removed: number, { stored, recent }: RemovalLimit
   );
 }
 
-/**
- * Checks how many products a comparison would store with fewer images than before.
- * @throws ServiceError `invalid_input` when there are too many
- */
+/** @throws ServiceError `invalid_input` when a comparison would store too many with fewer images */
 export function checkLostImages(losing: number, stored: number, maxShare: number): void {
   if (stored < minStoredForShare || losing <= stored * maxShare) return;
   throw new ServiceError(

@@ -17,9 +17,7 @@ export interface CatalogImportOptions {
   readonly visible: Visibility;
   /** Maximum size of each file when decompressed; 0 for no limit. */
   readonly maxFileMegabytes: number;
-  /**
-   * Share of the stored products, from 0 to 1, that may be removed; beyond it, the import fails.
-   */
+  /** From 0 to 1; the import fails if it would remove a larger share of the stored products. */
   readonly maxRemovedShare: number;
   readonly isForced: boolean;
 }

@@ -85,7 +85,6 @@ function describe(kept: readonly KeptFields[]): string {
 
 type Part = Readonly<Record<string, unknown>> & { readonly id: Id };
 
-/** Keeps fields of the stored product, in the parts that it already had. */
 function withStored(product: Product, stored: Product, kept: readonly KeptFields[]): Product {
   const fieldsOf = (of: KeptFields["of"]) => kept.flatMap((each) => (each.of === of ? each.fields : []));
   const merge = <Whole extends Part>(part: Whole, old: Part | undefined, fields: readonly string[]): Whole =>

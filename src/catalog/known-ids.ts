@@ -1,14 +1,10 @@
 import { findCursor, lockCursor, saveCursor } from "../database/cursor.ts";
 import type { Queryable, Transaction } from "../database/database.ts";
 
-/**
- * The products that the platform has. Its ids grow: a product that is created later has a higher
- * one.
- */
+/** The platform gives a new product a higher id than all others. */
 interface KnownIds {
-  /** Every product of the platform up to this id is stored, */
+  /** All products up to this id are stored, except those in `except`. */
   readonly upTo: string;
-  /** except these, which could not be stored. */
   readonly except: readonly string[];
 }
 
@@ -17,7 +13,6 @@ const maxExceptions = 1000;
 
 const nothing: KnownIds = { upTo: "0", except: [] };
 
-/** Whether a product that is not stored is certainly missing on the platform, too. */
 export async function isKnownMissing(database: Queryable, id: bigint): Promise<boolean> {
   const { upTo, except } = await findKnownIds(database);
   if (id > BigInt(upTo) || except.includes(`${id}`)) return false;
@@ -40,8 +35,7 @@ const saveKnownIds = (database: Queryable, known: KnownIds) => saveCursor(databa
 
 /**
  * Records that every product up to an id is stored.
- * @param isComplete whether all products were compared; otherwise, only those that are new since
- *   the set was last complete
+ * @param isComplete whether all products were compared, not only new ones
  */
 export async function knowIdsUpTo(transaction: Transaction, id: bigint, isComplete: boolean): Promise<void> {
   const known = await lockKnownIds(transaction);

@@ -16,16 +16,13 @@ export interface ProductLookupOptions {
   readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   readonly findStoredId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   readonly isKnownMissing: (id: bigint, network?: () => string) => Promise<boolean>;
-  /** A separate connection, so that waiting for a turn to write does not delay readers. */
+  /** Separate, so that writers that wait for each other do not delay readers. */
   readonly writer: Database;
   readonly platform: Platform;
   readonly limiter: ConcurrencyLimiter;
   readonly refreshLimiter: ConcurrencyLimiter;
   readonly log: Log;
-  /**
-   * Platform reads per minute, and refreshes per minute: requests for arbitrary identifiers must
-   * not use up the platform's budget.
-   */
+  /** Reads and refreshes per minute: arbitrary identifiers must not use up the platform's budget. */
   readonly perMinute: number;
   readonly maxAgeS: number;
   /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
@@ -41,16 +38,12 @@ const unusable = "The platform has the product in a form that cannot be served";
 const toServiceError = (cause: unknown) =>
   new ServiceError("unavailable", cause instanceof UnusableProductError ? unusable : unreachable, { cause });
 
-/** How long a failed lookup is cached: there is no such product or no usable one, or it could not be read. */
 const missingTtlMs = 60_000;
 const failedTtlMs = 10_000;
 const maxCachedFailures = 10_000;
-/** How long a client waits, and how long a refresh of the largest product may take. */
+/** A client waits briefly; a refresh of the largest product takes long. */
 const timeoutMs = { live: 8000, refresh: 15 * 60_000 } as const;
-/**
- * An unsettled product is read again when it may have settled. The wait doubles each time; after
- * the last one, catalog-sync reads it.
- */
+/** The wait for an unsettled product doubles with each read; after the last, catalog-sync reads it. */
 const rereadMarginMs = 500;
 const maxRereads = 5;
 

@@ -40,7 +40,6 @@ export const measurePush = ({ queue, subscribed, uninstalledAt }: PushState): Me
   gauge("push_app_removed", "1 after the shop removed the app.", "", [[Number(uninstalledAt !== undefined)]]),
 ];
 
-/** Metrics of the deliveries that this process received. */
 export const measureDeliveries = (deliveries: DeliveryCounter): Metric[] => [
   counter(
     "webhook_deliveries_total",

@@ -11,11 +11,11 @@ export interface Points {
   readonly restoreRate: number;
   /** ISO 8601, by the database's clock. */
   readonly asOf: string;
-  /** No response has reported the budget yet. */
+  /** Until the first response reports the budget. */
   readonly isAssumed?: boolean;
 }
 
-/** The budget at a later time. A clock that was set back restores nothing. */
+/** A clock that was set back restores nothing. */
 export function restorePoints(points: Points, now: string): Points {
   const passedS = Math.max(0, Date.parse(now) - Date.parse(points.asOf)) / 1000;
   const bucket = { size: points.maximum, perSecond: points.restoreRate };
@@ -30,16 +30,14 @@ export function restorePoints(points: Points, now: string): Points {
 export function takePoints(database: Database, cost: number, floor: number): Promise<number> {
   return changePoints(database, (points) => {
     const missing = Math.min(cost + floor, points.maximum) - points.available;
-    // Saved with the time as it is now: before that of a clock that was set back, nothing is restored.
     if (missing > 0) return [points, Math.ceil((missing / points.restoreRate) * 1000)];
     return [{ ...points, available: points.available - cost }, 0];
   });
 }
 
 /**
- * Settles a request after its points were taken.
- * @param refund points that it did not spend
- * @param reported undefined when the response did not report the budget
+ * @param refund points that the request did not spend
+ * @param reported undefined if the response did not report the budget
  */
 export async function settlePoints(
   database: Database,

@@ -13,11 +13,9 @@ export interface ProductProblem {
   readonly text?: string;
 }
 
-/** A problem at one place of a document. */
 interface Fault {
   readonly path: readonly PropertyKey[];
   readonly reason: string;
-  /** Undefined when it is missing. */
   readonly value: unknown;
 }
 
@@ -32,7 +30,7 @@ export function parseProduct(
 
 const statuses = ["active", "archived", "draft", "unlisted"];
 
-/** Values that the contract allows, but no export of a platform has. */
+/** No export of a platform has these values, although the contract allows them. */
 function findFaults(product: Product): Fault[] {
   const faults = [...findForeignParts(product), ...findForeignNodes(product)];
   if (!statuses.includes(product.status)) {

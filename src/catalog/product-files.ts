@@ -8,7 +8,6 @@ import type { RejectedRow } from "../jobs/import-report.ts";
 import { findForeignForm, findForeignText } from "./foreign-forms.ts";
 import { parseProduct } from "./product-document.ts";
 
-/** A product in a file, the reasons why it was rejected, or the unknown names in a wrapper. */
 export type ProductDocument =
   | { readonly product: Product; readonly file: string; readonly line: number }
   | { readonly rejected: RejectedRow[] }
@@ -68,7 +67,6 @@ function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file
   else yield { rejected: parsed.problems.map((problem) => ({ file, line, ...problem })) };
 }
 
-/** Ends the import with one message when the whole file has another form. */
 function refuse(file: string, line: number, reason: string | undefined): void {
   if (reason !== undefined) throw new ServiceError("invalid_input", `${file}:${line}: ${reason}`);
 }

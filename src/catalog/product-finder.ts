@@ -6,12 +6,8 @@ import { isKnownMissing } from "./known-ids.ts";
 import { type FoundProduct, findProduct, findStoredProductId } from "./product.ts";
 import type { Visibility } from "./visibility.ts";
 
-/**
- * Finds products for requests. `network` returns the client's network, so that limits are fair to
- * networks.
- */
+/** `network` returns the client's network, so that limits are fair to networks. */
 export interface ProductFinder {
-  /** Finds a visible product in the store or, if it is not stored, on the platform. */
   readonly findProduct: FindProduct;
   /** Finds a product by its handle, even if it is not visible, in the store or on the platform. */
   readonly findProductId: (handle: string, network?: () => string) => Promise<bigint | undefined>;

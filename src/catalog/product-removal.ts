@@ -14,11 +14,7 @@ export interface RemovalLimit {
   readonly allowed: number;
 }
 
-/**
- * Reads how many products may still be removed because the platform no longer has them.
- * @param maxShare share of the products, from 0 to 1, that may be removed within 24 hours; 0 keeps
- *   all
- */
+/** @param maxShare share of the products, from 0 to 1, that may be removed within 24 hours; 0 keeps all */
 export async function readRemovalLimit(queryable: Queryable, maxShare: number): Promise<RemovalLimit> {
   const { sql, engine } = queryable;
   const [row] = await sql<{ products: number }[]>`
@@ -31,9 +27,8 @@ export async function readRemovalLimit(queryable: Queryable, maxShare: number): 
 }
 
 /**
- * Removes all of the products that the platform no longer has or, beyond the limit, none. Keeps a
- * product that another read has found since.
- * @param reading the read that found them gone
+ * Removes products that the platform no longer has: all or, beyond the limit, none. Keeps those that
+ * another read has found since.
  * @returns how many were removed, or the limit that they exceed
  */
 export async function removeProducts(
@@ -81,9 +76,7 @@ async function removeWithin(
   return removed.length;
 }
 
-/**
- * Records nothing for a product that the store has never had, because clients can request any id.
- */
+/** Clients can request any id, so unknown products are not recorded. */
 async function noteGone(
   { sql, engine }: Transaction,
   ids: readonly bigint[],
@@ -101,7 +94,7 @@ async function noteGone(
   }
 }
 
-/** @returns the ids of those that were stored */
+/** @returns the ids of the removed products */
 export async function deleteProducts(
   { sql }: Queryable,
   ids: readonly bigint[],

@@ -19,10 +19,7 @@ export async function findProductTruth({ sql }: Queryable, id: bigint): Promise<
   return row && { ...row, isSettled: row.isSettled === 1 };
 }
 
-/**
- * Finds the newest known time of a product's last change.
- * @returns empty when no time is known; undefined when the store does not know the product
- */
+/** @returns the newest known time of a change; empty when none is known; undefined for an unknown product */
 export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<string | undefined> {
   const [row] = await sql<{ newest: string | null }[]>`
     SELECT max(updated_at) AS newest FROM (
@@ -31,9 +28,7 @@ export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<
   return row?.newest ?? undefined;
 }
 
-/**
- * Whether a delivery came so shortly before a read that its responses may show different states.
- */
+/** Whether a delivery came so close to a read that its responses may show different states. */
 export async function mayLagBehindDelivery(
   queryable: Queryable,
   id: bigint,
@@ -48,9 +43,7 @@ export async function mayLagBehindDelivery(
 /** Condition: the last read of a product was unusable, and another would return the same. */
 const unusable = "(news.unusable_at IS NOT NULL AND news.settles_at <= news.unusable_at)";
 
-/**
- * Lists products that must be read, unless the last read was unusable and nothing newer is known.
- */
+/** Skips products whose last read was unusable if nothing newer is known. */
 export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT CAST(product.id AS TEXT) AS id FROM product LEFT JOIN product_news AS news ON news.id = product.id
@@ -62,7 +55,6 @@ export async function listUnsettledProducts({ sql }: Queryable): Promise<bigint[
   return rows.map(({ id }) => BigInt(id));
 }
 
-/** Selects the products whose last read was unusable and that have no newer news. */
 export async function listUnusable({ sql }: Queryable, ids: readonly bigint[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
@@ -70,10 +62,7 @@ export async function listUnusable({ sql }: Queryable, ids: readonly bigint[]): 
   return new Set(rows.map(({ id }) => id));
 }
 
-/**
- * Records an unusable read.
- * @param beganMs when it began, as `performance.now()`
- */
+/** @param beganMs when the read began, as `performance.now()` */
 export async function noteUnusableRead(queryable: Queryable, id: bigint, beganMs: number): Promise<void> {
   const { sql, engine } = queryable;
   const row = { id, noted_at: sql.unsafe(engine.now), unusable_at: sql.unsafe(instantOf(queryable, beganMs)) };
@@ -81,7 +70,6 @@ export async function noteUnusableRead(queryable: Queryable, id: bigint, beganMs
     INSERT INTO product_news ${sql([row])} ON CONFLICT (id) DO UPDATE SET unusable_at = excluded.unusable_at`;
 }
 
-/** Records that the responses about a product are inconsistent, so that nothing could be stored. */
 export async function noteWaiting({ sql, engine }: Queryable, id: bigint, updatedAt: string): Promise<void> {
   const now = sql.unsafe(engine.now);
   await sql`
@@ -110,14 +98,13 @@ export const verifiedAges = [10, 60, 600, 3600, 86_400] as const;
 
 export interface CatalogTruth {
   readonly products: number;
-  /** How many were verified within each of `verifiedAges`, in that order. */
+  /** In the order of `verifiedAges`. */
   readonly verified: readonly number[];
   readonly unsettled: number;
   /** How many have waited too long for consistent responses. */
   readonly waiting: number;
 }
 
-/** Counts how recently the stored products matched the platform. */
 export async function readCatalogTruth({ sql, engine }: Queryable): Promise<CatalogTruth> {
   const counts = verifiedAges.map(
     (age, index) =>

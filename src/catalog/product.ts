@@ -59,17 +59,16 @@ export async function findStoredProductId({ read, engine }: Queryable, handle: s
 }
 
 /**
- * Condition: a product, joined with its news, is not settled. It is derived, so that no order of
- * reads and deliveries can make it wrong.
+ * SQL condition: a product, joined with its news, is not settled. It is derived, so that reads and
+ * deliveries may come in any order.
  */
 export const unsettled = `(product.checked_at IS NULL OR news.updated_at > product.updated_at
   OR news.settles_at > product.checked_at OR news.gone_at > product.read_from)`;
 
-/** Joins a product with its news and with the last comparison of the whole catalog. */
 export const joinTruth = `LEFT JOIN product_news AS news ON news.id = product.id
   LEFT JOIN cursor ON cursor.name = 'catalog-reconcile'`;
 
-/** Expression: when a product was last known to match the platform; null when it may differ. */
+/** SQL expression for the last time a product matched the platform; null when it may differ. */
 export const verifiedAt = `CASE WHEN ${unsettled} THEN NULL
   WHEN product.checked_at < cursor.value THEN cursor.value ELSE product.checked_at END`;
 
@@ -84,7 +83,7 @@ export interface ReadingTimes {
   readonly platformMs: number;
 }
 
-/** Expression: the instant of a `performance.now()` by the store's clock. */
+/** SQL expression for a `performance.now()` on the store's clock. */
 export const instantOf = ({ engine }: Queryable, atMs: number, laterS = 0) =>
   engine.later(`(${((atMs - performance.now()) / 1000 + laterS).toFixed(3)})`);
 
@@ -137,9 +136,7 @@ export async function saveProducts(
   return written.length;
 }
 
-/**
- * Whether a recent read found each product gone. It stays gone while other reads may lag behind.
- */
+/** A product that a read found gone stays gone while other reads may lag behind. */
 async function listNews(
   queryable: Queryable,
   ids: readonly bigint[],
@@ -154,7 +151,6 @@ async function listNews(
   return new Map(rows.map(({ id, isGone }) => [id, isGone === 1 ? "gone" : "present"]));
 }
 
-/** Forgets news that is older than the stored product. */
 async function forgetNews({ sql }: Queryable, ids: readonly bigint[]): Promise<void> {
   await sql`
     UPDATE product_news SET unusable_at = NULL
@@ -178,8 +174,8 @@ export interface ProductNews {
 }
 
 /**
- * Records that the platform delivered news. A product settles only when it is read late enough that
- * no read lags behind. News may arrive repeatedly and in any order.
+ * Records news that the platform delivered, repeatedly and in any order. A product settles only
+ * when it is read late enough that the read cannot lag behind.
  */
 export function noteDelivery(database: Queryable, products: readonly ProductNews[]): Promise<void> {
   return noteNews(database, products, database.engine.later(lagS));
@@ -217,7 +213,6 @@ async function noteNews({ sql, engine }: Queryable, products: readonly ProductNe
         THEN excluded.settles_at ELSE product_news.settles_at END`;
 }
 
-/** Marks a product that must be read again, because it may differ. */
 export async function markProductStale({ sql }: Queryable, id: bigint): Promise<void> {
   await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;
 }
@@ -227,7 +222,6 @@ export async function listFirstProducts({ read }: Queryable, limit: number): Pro
   return rows.map(({ document }) => document);
 }
 
-/** Lists documents of products that shoppers may see, by ascending id. */
 export async function listVisibleProducts({ read, engine }: Queryable, limit: number): Promise<string[]> {
   const rows = await read<{ document: string }>(
     `SELECT document FROM product WHERE visible_from <= ${engine.now} ORDER BY id LIMIT $1`,
@@ -251,7 +245,6 @@ export interface ProductState {
   readonly isSettled: boolean;
 }
 
-/** Reads only what is needed to find changed products. */
 export async function listProductStates(
   { sql }: Queryable,
   ids: readonly bigint[],
@@ -273,7 +266,7 @@ export async function countStoredProducts({ sql }: Queryable): Promise<number> {
   return row?.products ?? 0;
 }
 
-/** Counts stored products that shoppers may not see. Reads the clock once, not for each product. */
+/** Reads the clock once, not for each product. */
 export async function countHiddenProducts({ sql, engine }: Queryable): Promise<number> {
   const [row] = await sql<{ products: number }[]>`
     SELECT CAST((SELECT count(*) FROM product WHERE visible_from IS NULL) + (SELECT count(*) FROM product

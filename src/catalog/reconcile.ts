@@ -44,10 +44,7 @@ import {
 import { hiddenNotes, type Visibility } from "./visibility.ts";
 
 export interface ReconcileOptions {
-  /**
-   * Share of the stored products, from 0 to 1, that may be removed; beyond it, the run fails and
-   * changes nothing.
-   */
+  /** From 0 to 1; the run fails and changes nothing if it would remove a larger share of products. */
   readonly maxRemovedShare: number;
   readonly visible: Visibility;
 }
@@ -169,9 +166,8 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
 }
 
 /**
- * Checks that no product is missing because the platform delivered only a part of its catalog.
- * @returns the error to throw when all delivered products are written: it delivered fewer than it
- *   announced, so none may be removed
+ * @returns the error to throw after all delivered products are written, if the platform delivered
+ *   fewer than it announced: then none may be removed
  */
 async function findShortage(
   received: number,

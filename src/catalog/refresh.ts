@@ -15,10 +15,7 @@ import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "./product-t
 export interface RefreshContext {
   readonly database: Database;
   readonly platform: Platform;
-  /**
-   * Called with the shop that responded.
-   * @throws ServiceError for another shop
-   */
+  /** @throws ServiceError if another shop responded */
   readonly checkShop: (shopId: string) => Promise<void> | void;
   readonly maxRemovedShare: number;
 }
@@ -28,18 +25,15 @@ export type RefreshOutcome =
   /** The stored product has the same content and is now known to be current. */
   | "unchanged"
   | "not newer"
-  /** The platform has no such product, so none is stored. */
   | "gone"
-  /**
-   * The platform has no such product, but the stored one is kept, because too many were removed.
-   */
+  /** The platform no longer has it, but too many products were removed. */
   | "kept"
   /** Its responses are inconsistent, so nothing was stored. */
   | "changing";
 
 export interface Refreshed {
   readonly outcome: RefreshOutcome;
-  /** Whether the outcome is certain. Otherwise the product must be read again. */
+  /** If false, the product must be read again. */
   readonly isSettled: boolean;
 }
 

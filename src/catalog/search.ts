@@ -2,7 +2,7 @@ import type { Product } from "../contract/product.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { ProductFact, ProductSearch } from "../database/engines/engine.ts";
 
-/** Longer words are cut, because nobody types more of one. */
+/** Longer words are cut; people do not type that much of a word. */
 const maxWordLength = 60;
 const maxCodeLength = 200;
 /** Enough for a product with a thousand variants. */
@@ -13,8 +13,8 @@ const maxWordsOfSearch = 20;
 const prefixOf = { handle: "\uE000", sku: "\uE001" } as const;
 
 /**
- * Splits a text into words: only letters and digits, without case and accents. Engines interpret
- * words differently, so they only index these.
+ * Splits a text into lowercase words of letters and digits, without accents. Engines interpret other
+ * characters differently.
  */
 export function foldWords(text: string): string[] {
   const folded = text
@@ -33,9 +33,7 @@ type Searchable = Pick<Product, "title" | "handle"> & {
   readonly variants: readonly Pick<Product["variants"][number], "sku">[];
 };
 
-/**
- * Returns the words that search matches: from title, handle, and SKUs, and whole handles and SKUs.
- */
+/** The words that a search can match, and the whole handle and SKUs. */
 export function toWords({ title, handle, variants }: Searchable): string {
   const words = new Set([...foldWords(title), ...foldWords(handle), ...toCodeWords("handle", handle)]);
   for (const { sku } of variants) {
@@ -51,11 +49,8 @@ export interface SearchedProduct {
   readonly document: string;
 }
 
-/** All conditions apply. */
 export interface ProductFilter {
-  /**
-   * Words of title, handle, and SKUs, where the last may be incomplete; or a whole handle or SKU.
-   */
+  /** Words, of which the last may be incomplete; or a whole handle or SKU. */
   readonly text?: string | undefined;
   readonly status?: string | undefined;
   readonly vendor?: string | undefined;
@@ -65,11 +60,7 @@ export interface ProductFilter {
 
 const lowestId = -(2n ** 63n);
 
-/**
- * Returns products by ascending id. Exact matches of handle or SKU come first, only on the first
- * page.
- * @returns at most `limit`
- */
+/** Returns products by ascending id, but on the first page, exact matches of handle or SKU come first. */
 export async function searchProducts(
   database: Database,
   { text, after = lowestId, ...filter }: ProductFilter,

@@ -2,8 +2,8 @@ import { type CursorName, findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 
 /**
- * Returns the shop that the stored products come from; saves the first one. It is identified by its
- * id, since a shop's domain may change.
+ * Returns the shop that the stored products come from; saves the first one. A shop keeps its id when
+ * its domain changes.
  */
 export async function findOrSaveShop(database: Database, shopId: string): Promise<string | undefined> {
   return (await findCursor(database, "shop")) ?? (await saveShop(database, shopId));
@@ -17,7 +17,6 @@ function saveShop(database: Database, shopId: string): Promise<string | undefine
   });
 }
 
-/** State of a shop's products, and how far they were read. */
 const ofFormerShop: readonly CursorName[] = [
   "catalog-sync",
   "catalog-reconcile",

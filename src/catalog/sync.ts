@@ -12,9 +12,8 @@ import { listUnsettledProducts, listUnusable, noteUnusableRead } from "./product
 import { type Refreshed, refreshProduct } from "./refresh.ts";
 
 /**
- * How far before its cursor a run starts. Changes may become visible out of order, and a platform
- * may date a change before all of its parts are done: a product that was read this soon after its
- * `updatedAt` is read again.
+ * A run starts this long before its cursor: changes may become visible out of order, and a platform
+ * may date a change before all of its parts are done.
  */
 export const overlapMs = 2 * 60_000;
 /** A deletion may be listed late, and a list of deletions is short. */
@@ -33,17 +32,12 @@ export interface SyncContext {
   readonly signal: AbortSignal;
   /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
-  /** Products that this run has read or tried to read. */
   readonly tried: Set<bigint>;
   /** Products whose responses were inconsistent. */
   readonly changing: Set<bigint>;
 }
 
-/**
- * Stores products that changed on the platform since the last run, and removes deleted ones.
- * @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed within 24
- *   hours
- */
+/** @param maxRemovedShare share of the stored products, from 0 to 1, that may be removed within 24 hours */
 export function catalogSync(source: Platform, maxRemovedShare: number): Work {
   return async ({ database, reporter, signal }) => {
     if (database === undefined) return;
@@ -95,8 +89,8 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
 }
 
 /**
- * The highest id among products that changed a while ago. A list may include a product that was
- * just created before one with a lower id.
+ * The highest id of products that changed a while ago: a new product may be listed before one with
+ * a lower id.
  * @param listedAtMs by the platform's clock
  */
 export function highestEarlierId(products: Iterable<ListedProduct>, listedAtMs: number, lowest = 0n): bigint {
@@ -144,10 +138,7 @@ export async function findUnsynced(database: Database, page: readonly ListedProd
   return ids.filter((id) => !unusable.has(`${id}`));
 }
 
-/**
- * Records when the listed products last changed.
- * @returns their stored state
- */
+/** Records the times of changes. @returns the stored states */
 export async function noteListed(
   database: Database,
   page: readonly ListedProduct[],
@@ -239,10 +230,6 @@ async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed 
   }
 }
 
-/**
- * Records and reports a product that cannot be stored.
- * @param beganMs when its read began, as `performance.now()`
- */
 export async function noteUnusable(
   id: bigint,
   reason: string,
@@ -254,8 +241,8 @@ export async function noteUnusable(
 }
 
 /**
- * Marks a product that cannot be stored: its stored version, if any, is served as stale. It is read
- * again when newer news arrives, and by every catalog-reconcile.
+ * Serves the stored version, if any, as stale. The product is read again when newer news arrives, and
+ * by every catalog-reconcile.
  */
 export async function markUnusable(id: bigint, beganMs: number, database: Database): Promise<void> {
   await database.inTransaction(async (transaction) => {

@@ -8,7 +8,6 @@ export type Visibility = (typeof visibilities)[number];
 /** Above this share, products are probably published somewhere other than the online store. */
 const usualShare = 0.1;
 
-/** Reports how many products are not served, with a warning when there are many. */
 export function hiddenNotes(visible: Visibility, hidden: number, total: number): string[] {
   if (visible === "all" || hidden === 0) return [];
   const note = `hidden products: ${hidden} of ${total}, because they are drafts, archived, or not published`;
@@ -29,7 +28,6 @@ const isPublic = ({ status }: Publication) => status === "active" || status === 
 export const visibleFromOf = (product: Publication): string | null =>
   isPublic(product) && product.published_at !== null ? new Date(product.published_at).toISOString() : null;
 
-/** Why shoppers may not see a product, as a clause; undefined if they may. */
 export function findHidingReason(product: Publication, now: number): string | undefined {
   const { status, published_at } = product;
   if (status === "draft") return "it is a draft";

@@ -3,16 +3,11 @@ import type { PurgePosition, PurgeState } from "./position.ts";
 import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
-/**
- * Tags that the budget allows within this time are purged one by one; more become one tag per kind.
- */
+/** If the tags take longer than this, each kind is purged as a whole. */
 const maxWaitS = 10;
 /** The rest is for other clients of the account, and for requests that catch up. */
 const usableShare = 0.9;
-/**
- * Concurrent requests. Without a budget, also the number of requests within the time a purge may
- * wait.
- */
+/** Concurrent requests; without a budget, also the number of requests within `maxWaitS`. */
 export const maxRequests = 500;
 
 export interface TaggedRequest {
@@ -43,7 +38,6 @@ export class Budget {
     return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
   }
 
-  /** Tokens available within the time that a purge may wait. */
   get #soon(): number {
     return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
   }
@@ -66,7 +60,6 @@ export class Budget {
   }
 }
 
-/** Returns the tokens of requests that were not sent. */
 export function giveBack(state: PurgeState, unsent: readonly TaggedRequest[], { budget }: PurgeTarget): PurgeState {
   if (state.tokens === undefined) return state;
   return { ...state, tokens: { ...state.tokens, left: state.tokens.left + costOf(unsent, budget) } };

@@ -4,7 +4,6 @@ export class PurgeCounter {
   sent = 0;
   failed = 0;
   tags = 0;
-  /** Purges of all responses of a kind. */
   kinds = 0;
   readonly probes: Record<ProbeResult, number> = { fresh: 0, stale: 0, failed: 0 };
 }

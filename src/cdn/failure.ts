@@ -5,7 +5,7 @@ import type { PurgeError } from "./send.ts";
 const maxRetryS = 60;
 const maxRecords = 5;
 
-/** Whether to wait before the next request. Does not wait after the clock was set back. */
+/** Does not wait after the clock was set back. */
 export function mustWait({ state, now }: PurgePosition): boolean {
   if (state?.failure === undefined) return false;
   const { at, retryAt } = state.failure;
@@ -13,8 +13,7 @@ export function mustWait({ state, now }: PurgePosition): boolean {
 }
 
 /**
- * The state after a failed purge. The next purges are small, because successful ones are repeated
- * after another failure.
+ * The next purges are small, because successful ones are repeated after another failure.
  * @param random from 0 to 1
  */
 export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
@@ -27,10 +26,7 @@ export function fail(state: PurgeState, error: PurgeError, now: string, random: 
   return { ...state, tokens, atOnce: 1, failure: { count, since, at: now, retryAt, reason: error.message } };
 }
 
-/**
- * Adds a record for operators.
- * @param before the state when the purge began
- */
+/** @param before the state when the purge began */
 export function record(
   next: PurgeState,
   before: PurgeState | undefined,

@@ -15,12 +15,11 @@ import { kinds } from "./tags.ts";
 import type { PurgeTarget } from "./target.ts";
 
 /**
- * How long a change waits for its first purge. By then every replica that is not held up has noticed
- * it, so that the CDN doesn't fetch the old response again right after the purge.
+ * A change waits this long for its first purge. By then every replica that keeps up has noticed it,
+ * so that the CDN does not fetch the old response again right after the purge.
  */
 const gatherMs = 250;
 
-/** Between two polls for changes to purge. */
 const pollMs = 100;
 /** While another process has the right to purge, the store fails, or the budget is too low. */
 const refusedMs = 250;
@@ -30,7 +29,7 @@ export interface FollowerOptions {
   /** Id of this process among those of the store. */
   readonly holder: string;
   readonly targets: readonly PurgeTarget[];
-  /** Identifies everything besides the data that responses depend on; another one purges everything. */
+  /** Identifies everything besides the data that affects responses; a change purges everything. */
   readonly form: string;
   readonly counter: PurgeCounter;
   readonly log: Log;
@@ -45,17 +44,15 @@ export async function followChanges({ targets, ...options }: FollowerOptions): P
   await Promise.all(targets.map((target) => new Follower(target, options).run()));
 }
 
-/** With the time by this process, as some requests take long. */
+/** The local time measures long requests. */
 type FoundPosition = PurgePosition & { readonly foundMs: number };
 
-/** The newest change at some polls. */
 interface SeenChange {
   readonly newest: Position;
-  /** When it was seen first. */
   readonly atMs: number;
 }
 
-/** The time by the database's clock, some time after it was read. */
+/** The database's clock, advanced by the time since it was read. */
 const timeAfter = ({ now, foundMs }: FoundPosition) =>
   new Date(Date.parse(now) + performance.now() - foundMs).toISOString();
 
@@ -66,7 +63,7 @@ class Follower {
   readonly #target: PurgeTarget;
   readonly #lease: Lease;
   readonly #options: Options;
-  /** The newest changes at the last polls, oldest first. */
+  /** Oldest first. */
   #seen: SeenChange[] = [];
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
@@ -84,11 +81,10 @@ class Follower {
     await this.#lease.release().catch(() => {});
   }
 
-  /** @returns how long to wait before the next step */
   async #step(): Promise<number> {
     const position = await this.#findPosition();
     this.#isFormKnown ||= position.state?.form === this.#options.form;
-    // Before the first purge has succeeded, the state has none: then everything is still to be purged.
+    // Until the first purge has succeeded, the state has no form, so everything is purged.
     const form = (this.#isFormKnown && position.state?.form) || this.#options.form;
     const settled = this.#settledChange(position);
     if (findRange(position, settled, form) === undefined || this.#mustWait(position)) return pollMs;
@@ -143,7 +139,7 @@ class Follower {
   async #execute({ isEverything, requests, reserved, next }: PurgePlan, position: FoundPosition): Promise<boolean> {
     const { counter, fetch, log, signal } = this.#options;
     const { name, budget } = this.#target;
-    // Before they are sent, so that a process that takes over keeps to the budget too.
+    // Saved before sending, so that a process that takes over keeps to the budget, too.
     if (budget !== undefined && !(await this.#save(position, reserved))) return false;
     let sent = 0;
     try {

@@ -1,4 +1,3 @@
-/** How a provider's caches learn how long to keep a response, and which tags purge it. */
 export interface Cdn {
   /** Header that only this CDN reads, instead of `Cache-Control`. */
   readonly cacheField: string;
@@ -10,8 +9,8 @@ export interface Cdn {
 }
 
 /**
- * By the names in the setting `CDN`. Only one CDN's headers are sent: all of them took a third of
- * 750 bytes. A response with too many tags is not cached, because CDNs drop tags.
+ * The keys are values of the setting `CDN`. Only one CDN's headers are sent, to save bytes. A response
+ * with too many tags is not cached, because CDNs drop tags.
  */
 export const cdns = {
   none: undefined,
@@ -51,26 +50,21 @@ export const cdns = {
 export type CdnName = keyof typeof cdns;
 
 /**
- * The tag of a SKU, style, or choice group. Personalization changes are recorded by fingerprint, so
- * a purge needs no list of the SKUs that use a style.
+ * Personalization changes are recorded by fingerprint, so a purge needs no list of the SKUs that use
+ * a style.
  */
 export const fingerprintTag = (fingerprint: number) => `pz-${fingerprint.toString(36)}`;
 
 export const keyTag = (noun: string, key: string) => `${noun}-${percentEncode(key)}`;
 
-/**
- * Keeps only letters, digits, and `-._~` (RFC 3986). Akamai ignores tags with parentheses or `*`.
- */
+/** Keeps RFC 3986 unreserved characters. Akamai ignores tags with parentheses or `*`. */
 const percentEncode = (text: string) =>
   encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/**
- * @param tags visible ASCII without separators
- * @returns undefined if they exceed a limit, so that the CDN could not purge the response
- */
+/** @returns undefined if the tags exceed a limit, so that the CDN could not purge the response */
 export function toPurgeTags(
   tags: readonly string[],
   cdn: Cdn,

@@ -2,7 +2,6 @@ import { counter, gauge, type Metric } from "../base/metric.ts";
 import type { PurgeCounter } from "./counter.ts";
 import type { PurgeStatus } from "./position.ts";
 
-/** Metrics of purges, from the store. */
 export const measurePurgeStatus = (statuses: readonly PurgeStatus[]): Metric[] => [
   gauge(
     "purge_pending_changes",

@@ -13,15 +13,14 @@ export const secondPurgeS = 5;
 
 export interface PurgeRange {
   readonly isEverything: boolean;
-  /** Changes for a first purge: after one number, up to another. */
+  /** Changes for a first purge, by number. */
   readonly first: readonly [after: number, upTo: number];
-  /** The last mark whose second purge is due, and whether it covers everything. */
   readonly due: PurgeMark | undefined;
 }
 
 /**
- * Finds out whether there is anything to purge.
  * @param settled the last change to purge; replicas may still serve old responses for later ones
+ * @returns undefined if there is nothing to purge
  */
 export function findRange(
   { state, newest, now }: PurgePosition,
@@ -47,10 +46,8 @@ export function findRange(
 }
 
 export interface PurgePlan {
-  /** Whether everything is purged, because the changes are unknown. */
   readonly isEverything: boolean;
   readonly requests: readonly TaggedRequest[];
-  /** The state before the requests are sent, less their tokens. */
   readonly reserved: PurgeState;
   readonly next: PurgeState;
 }
@@ -101,12 +98,10 @@ export function planPurge(
 }
 
 interface Choice {
-  /** Tags to purge for the first time, and for the second time. */
   readonly first: TagKinds;
   readonly due: TagKinds;
-  /** The last change whose first purge this includes. */
   readonly upTo: number;
-  /** The last change whose second purge this includes; undefined if none. */
+  /** Undefined without a second purge. */
   readonly settled: number | undefined;
 }
 
@@ -173,7 +168,6 @@ function collectTags(changes: readonly NumberedChange[], maxTags: number): TagKi
   return tags;
 }
 
-/** Replaces the tags of these kinds with the tag of the whole kind. */
 function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): void {
   const found = new Set<NumberedChange["noun"]>();
   for (const [tag, kind] of tags) {
@@ -186,7 +180,7 @@ function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): v
 
 type Requests = PurgePlan["requests"];
 
-/** One purge covers both. */
+/** One purge of a tag covers first and second purges. */
 function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Requests {
   const found: TagBatch[] = [];
   for (const tag of simplify(new Map([...first, ...due]))) addToBatches(found, tag, target);
@@ -232,7 +226,6 @@ function collapse(first: TagKinds, due: TagKinds): [TagKinds, TagKinds][] {
   });
 }
 
-/** The kind with the most tags comes first. */
 function sortByCount(tags: readonly TagKinds[]) {
   const counts = new Map(kinds.map((kind) => [kind, 0]));
   for (const each of tags) for (const kind of each.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);

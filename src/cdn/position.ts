@@ -3,10 +3,7 @@ import type { Position } from "../database/change-log.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { Lease } from "../database/lease.ts";
 
-/**
- * The right to purge a cache.
- * @param holder id of this process, unique in the store
- */
+/** @param holder id of this process, unique in the store */
 export const purgeLease = (database: Database, target: string, holder: string): Lease =>
   new Lease(database, { name: `purge ${target}`, holder, renewMs: 500, shortestS: 1, longestS: 5 });
 
@@ -15,7 +12,7 @@ export interface PurgeMark {
   readonly upTo: number;
   /** Whether everything was purged instead of single changes. */
   readonly isEverything: boolean;
-  /** When: ISO 8601, by the database's clock. */
+  /** ISO 8601, by the database's clock. */
   readonly at: string;
 }
 
@@ -41,7 +38,7 @@ export interface PurgeState {
 export interface PurgeRecord {
   /** By the database's clock. */
   readonly at: string;
-  /** Changes that it purged for the first time; 0 if it was only a second purge. */
+  /** 0 for a purge that only repeats earlier ones. */
   readonly changes: number;
   /** Whether everything was purged, because the changes were unknown. */
   readonly isAll: boolean;
@@ -51,7 +48,7 @@ export interface PurgeRecord {
 
 export interface PurgeFailure {
   readonly count: number;
-  /** Times of the first and the last request, and of the next one, by the database's clock. */
+  /** Times by the database's clock. */
   readonly since: string;
   readonly at: string;
   readonly retryAt: string;
@@ -61,16 +58,12 @@ export interface PurgeFailure {
 export interface PurgePosition {
   /** Undefined if the cache has never been purged. */
   readonly state: PurgeState | undefined;
-  /** The newest change. */
   readonly newest: Position;
   /** The database's clock. */
   readonly now: string;
 }
 
-/**
- * Reads how far a cache has been purged, and the newest change.
- * @throws StandbyError when the server is a standby, whose changes may lag behind
- */
+/** @throws StandbyError when the server is a standby, whose changes may lag behind */
 export async function findPurgePosition({ read, engine }: Queryable, target: string): Promise<PurgePosition> {
   const [row] = await read<{ newest: number; state: string | null; history: string | null; now: string }>(
     `SELECT (SELECT coalesce(max(id), 0) FROM change) AS newest,
@@ -83,10 +76,7 @@ export async function findPurgePosition({ read, engine }: Queryable, target: str
 }
 
 /**
- * Saves how far a cache has been purged.
- * @param from the previous state
- * @param lease the right to purge
- * @returns false, without saving, if another process has had the right meanwhile, or the state was
+ * @returns false, without saving, if another process has had the lease meanwhile, or the state was
  *   removed to have everything purged
  */
 export async function savePurgeState(
@@ -112,15 +102,10 @@ export async function removePurgeStates(database: Database): Promise<void> {
   await database.inTransaction(({ sql }) => sql`DELETE FROM purge_target`);
 }
 
-/** The status of a cache's purges, for operators. */
 export interface PurgeStatus {
   readonly target: string;
-  /** Changes that have not been purged. */
   readonly changes: number;
-  /**
-   * Age of the oldest of them, or of the first of consecutive failures; 0 when all changes are
-   * purged.
-   */
+  /** Age of the oldest unpurged change, or of the first of consecutive failures; 0 without either. */
   readonly oldestS: number;
   readonly failure: PurgeFailure | undefined;
   readonly recent: readonly PurgeRecord[];

@@ -20,10 +20,7 @@ export interface ProberOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Reads a sample of purged addresses through the CDN, because a purge may succeed without any
- * effect.
- */
+/** Reads a sample of purged addresses through the CDN, because a purge may succeed without effect. */
 export class Prober {
   readonly #options: ProberOptions;
   #lastMs = Number.NEGATIVE_INFINITY;
@@ -46,7 +43,7 @@ export class Prober {
     const from = Math.floor(Math.random() * paths.length);
     const sample = new Set([...paths.slice(from, from + sampleSize), ...paths.slice(0, sampleSize)]);
     const probes = [...sample].slice(0, sampleSize).map((path) => this.#probeOne(path));
-    // Drops the result, which would retain the results of all earlier probes.
+    // Drops the results, which would keep those of all earlier probes in memory.
     this.#probing = Promise.all([this.#probing, ...probes]).then(() => {});
   }
 

@@ -5,15 +5,11 @@ import { parseRetryAfter } from "../base/retry-after.ts";
 import type { PurgeRequest, PurgeTarget } from "./target.ts";
 
 const timeoutMs = 5000;
-/**
- * An error message is shorter. A wrong address that serves something large must not fill the
- * memory.
- */
+/** Longer than any error message; a wrong address may serve something huge. */
 const maxBodyBytes = 65_536;
 
 export class PurgeError extends Error {
   readonly isThrottled: boolean;
-  /** The provider's `Retry-After`, in seconds. */
   readonly retryAfterS: number | undefined;
 
   constructor(
@@ -26,10 +22,7 @@ export class PurgeError extends Error {
   }
 }
 
-/**
- * Sends a request to a cache.
- * @throws PurgeError if it did not succeed
- */
+/** @throws PurgeError if the request does not succeed */
 export async function sendPurge(
   target: PurgeTarget,
   { url, ...request }: PurgeRequest,

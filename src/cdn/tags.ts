@@ -24,7 +24,6 @@ export interface TagBatch {
   bytes: number;
 }
 
-/** Adds a tag to the last batch, or to a new one if it does not fit. */
 export function addToBatches(batches: TagBatch[], tag: string, { maxTags, maxBytes }: PurgeTarget): void {
   // In a JSON list, a tag has two quotes and a comma.
   const bytes = tag.length + 3;

@@ -1,6 +1,5 @@
-/** The rate of purges that a provider accepts, as a token bucket. */
+/** A token bucket. */
 export interface PurgeBudget {
-  /** Whether each request takes a token, or each tag. */
   readonly unit: "request" | "tag";
   readonly burst: number;
   readonly perSecond: number;
@@ -15,12 +14,12 @@ export interface PurgeRequest {
 
 /** A provider's cache, or a single server. Each is purged independently. */
 export interface PurgeTarget {
-  /** Identifies it in the store and in messages; without credentials. */
+  /** Without credentials; identifies the cache in the store and in messages. */
   readonly name: string;
   readonly maxTags: number;
   /** Total size of a request's tags, including a separator after each. */
   readonly maxBytes: number;
-  /** Undefined if it accepts any number of purges. */
+  /** Undefined for no limit. */
   readonly budget: PurgeBudget | undefined;
   readonly toRequest: (tags: readonly string[]) => PurgeRequest;
   /** Finds a problem that a response with status 2xx reports. */

@@ -1,7 +1,6 @@
 const deliveryResults = [
   /** A read of the product is queued, or the removal of the app is noted. */
   "accepted",
-  /** The service does not know its topic. */
   "ignored",
   "forged",
   "wrong_shop",

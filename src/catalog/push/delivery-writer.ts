@@ -6,13 +6,11 @@ import { queueReads } from "./queue.ts";
 
 /** How long to wait for more deliveries of a product, so that one read covers them. */
 const delayS = 1;
-/**
- * How long to gather deliveries for a transaction. One transaction each costs five times as much.
- */
+/** Gathers deliveries, because a transaction for each costs five times as much. */
 const gatherMs = 20;
 /** Minimum time between two records that a delivery of a topic arrived. */
 const noteMs = 1000;
-/** After a store hangs, deliveries must not be held up once it has recovered. */
+/** Deliveries must continue as soon as a store that hangs recovers. */
 const writeTimeoutMs = 4000;
 
 interface Batch {
@@ -63,7 +61,7 @@ export class DeliveryWriter {
     // A connection can break while the store is reachable, and an idle one shows it only when used.
     // If only the response to the commit was lost, a product is queued twice, but still read once.
     await write().catch((error) => {
-      // One that leads to a standby since a failover was given up by now.
+      // A connection that leads to a standby since a failover has been closed by now.
       const failure = this.#database.engine.classify(error);
       if (failure !== "lost" && failure !== "read-only") throw error;
       return write();

@@ -13,7 +13,6 @@ export interface PushReaderOptions {
   readonly maxRemovedShare: number;
 }
 
-/** Reads delivered products the way `catalog-sync` does. */
 export function createPushReader({ log, platform: source, ...options }: PushReaderOptions) {
   const { database } = options;
   const platform = keepStoredFields(source, database);

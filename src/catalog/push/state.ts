@@ -5,7 +5,6 @@ import { findSubscribed, findUninstalled, type Subscribed } from "./subscribed.t
 
 export interface PushState {
   readonly queue: QueueState;
-  /** Undefined if this service did not subscribe. */
   readonly subscribed: Subscribed | undefined;
   /** When the platform said that the shop removed the app: ISO 8601 in UTC. */
   readonly uninstalledAt: string | undefined;

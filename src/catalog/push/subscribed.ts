@@ -10,7 +10,6 @@ export interface Subscribed {
   readonly missing: readonly string[];
 }
 
-/** @returns undefined if this service did not subscribe */
 export async function findSubscribed(database: Queryable): Promise<Subscribed | undefined> {
   return JSON.parse((await findCursor(database, "subscribed")) ?? "null") ?? undefined;
 }
@@ -24,10 +23,7 @@ export async function removeSubscribed({ sql }: Queryable): Promise<void> {
   await sql`DELETE FROM cursor WHERE name = 'subscribed'`;
 }
 
-/**
- * @returns when the platform reported that the shop removed the app; undefined while it is
- *   installed
- */
+/** @returns when the shop removed the app; undefined while it is installed */
 export const findUninstalled = (database: Queryable): Promise<string | undefined> =>
   findCursor(database, "uninstalled");
 

@@ -23,8 +23,8 @@ export interface PushWorkerOptions {
 }
 
 /**
- * Reads queued products until the signal aborts, while no other process does. If two did, they
- * would only read some products twice.
+ * Reads queued products until the signal aborts, while no other process does. Two would only read
+ * some products twice.
  */
 export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const { database, holder, log, signal } = options;
