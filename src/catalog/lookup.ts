@@ -16,7 +16,7 @@ export interface ProductLookupOptions {
   readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
   readonly findStoredId: (handle: string, network?: () => string) => Promise<bigint | undefined>;
   readonly isKnownMissing: (id: bigint, network?: () => string) => Promise<boolean>;
-  /** Separate, so that writers that wait for each other do not delay readers. */
+  /** A separate connection, so that writers waiting for each other do not delay readers. */
   readonly writer: Database;
   readonly platform: Platform;
   readonly limiter: ConcurrencyLimiter;

@@ -2,14 +2,13 @@ import type { Log } from "../base/log.ts";
 import type { Platform, SharedPoints } from "./platform.ts";
 import type { ShopifySettings } from "./shopify/settings.ts";
 
-/** The settings of all platforms. */
 type PlatformSettings = ShopifySettings;
 
-/** The platform of global identifiers that files of products leave out: the only one that is known. */
+/** The only known platform of the global identifiers that files omit. */
 export const platformOfFiles = "shopify";
 
 interface Implementation {
-  /** Whether the settings name the platform. Only then is its code loaded. */
+  /** The platform's code is loaded only if its settings are set. */
   readonly isNamed: (settings: PlatformSettings) => boolean;
   readonly create: (settings: PlatformSettings, log: Log, points?: SharedPoints) => Promise<Platform>;
 }
@@ -22,8 +21,8 @@ const implementations: readonly Implementation[] = [
 ];
 
 /**
- * Creates the platform that the settings name; undefined when they name none.
  * @param points undefined when nothing is read, or by one process only
+ * @returns undefined when the settings name no platform
  */
 export async function createPlatform(
   settings: PlatformSettings,

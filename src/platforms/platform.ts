@@ -18,8 +18,8 @@ export interface Platform {
   readShop(signal: AbortSignal): Promise<Shop>;
 
   /**
-   * Checks that the shop answers, and that its products may be read. Throws the first failure,
-   * which the other methods retry, unless the platform is only busy.
+   * Checks that the shop answers and that its products may be read. Throws the first failure, without
+   * retries unless the platform is only busy.
    */
   check(signal: AbortSignal): Promise<Shop>;
 
@@ -30,8 +30,8 @@ export interface Platform {
   listProducts(sinceMs: number | undefined, signal: AbortSignal): AsyncIterable<readonly ListedProduct[]>;
 
   /**
-   * Reads the whole catalog at once, which is cheaper than reading each product.
-   * @param shop the result of a `readShop` just before: it dates the snapshot
+   * Cheaper than reading each product.
+   * @param shop the result of a `readShop` just before, which dates the snapshot
    * @throws BulkReadError when the products must be read one by one instead
    */
   readCatalog(shop: Shop, signal: AbortSignal): Promise<CatalogSnapshot>;
@@ -60,24 +60,19 @@ export interface Platform {
    */
   listDeletions(sinceMs: number, signal: AbortSignal): AsyncIterable<readonly DeletedProduct[]>;
 
-  /** Understands the platform's deliveries; absent until the settings say how they are signed. */
+  /** Absent until the settings have the secret that signs deliveries. */
   readonly receiver?: DeliveryReceiver | undefined;
-  /** Where the platform delivers to; absent when it cannot notify of changes. */
+  /** Absent if the platform cannot notify of changes. */
   readonly subscriptions?: Subscriptions;
 }
 
-/** Checks the notifications that a platform sends to an address of the service. */
 export interface DeliveryReceiver {
   /** Path of the address on the public listener. */
   readonly path: string;
-  /** The topics that it understands. */
   readonly topics: readonly string[];
-  /** The topic that the headers name; undefined for any that it does not understand. */
+  /** Undefined for an unknown topic. */
   topicOf(headers: Headers): string | undefined;
-  /**
-   * Checks that the platform sent a delivery for this shop, and reads the news in it.
-   * @throws ServiceError `bad_signature`, `misdirected`, or `bad_request`
-   */
+  /** @throws ServiceError `bad_signature`; `misdirected` for another shop; or `bad_request` */
   receive(headers: Headers, body: Uint8Array): Delivery;
 }
 
@@ -85,11 +80,10 @@ export interface DeliveryReceiver {
 export type Delivery =
   /** `updatedAt` as in {@link ListedProduct}, if the delivery names it. */
   | { readonly kind: "product"; readonly id: bigint; readonly updatedAt?: string }
-  /** The shop removed the app: its access and its subscriptions are gone. */
+  /** The app was removed, with its access and its subscriptions. */
   | { readonly kind: "uninstalled" }
   | { readonly kind: "unknown" };
 
-/** An address that the platform delivers a topic to. */
 export interface Subscription {
   readonly id: string;
   readonly topic: string;
@@ -97,7 +91,6 @@ export interface Subscription {
 }
 
 export interface Subscriptions {
-  /** The topics that an address needs. */
   readonly topics: readonly string[];
   /** Path of the address on the public listener. */
   readonly path: string;
@@ -117,13 +110,12 @@ export interface Shop {
   readonly id: string;
   /** IANA name, such as `America/New_York`. */
   readonly timeZone: string;
-  /** As the platform spells it: the unit of variants that have no weight. */
+  /** In the platform's spelling; for variants without a weight. */
   readonly weightUnit: string;
   /** When the shop was read, by the platform's clock: milliseconds since 1970. */
   readonly readAtMs: number;
 }
 
-/** Enough of a product to tell whether it changed. */
 export interface ListedProduct {
   readonly id: bigint;
   readonly updatedAt: string;
@@ -143,32 +135,31 @@ export interface PlatformProduct {
    */
   readonly updatedAt: string;
   /**
-   * Whether it certainly is the last change with its `updatedAt`. One that is read too soon after it
-   * is not settled: it may have changed again within the same second, and the read may lag.
+   * False for a read too soon after `updatedAt`: the product may have changed again within the same
+   * second, and reads may lag.
    */
   readonly isSettled: boolean;
-  /** Fields that the platform did not let us read: their last stored values are kept. */
+  /** Fields that the platform refused; their last stored values are kept. */
   readonly kept?: readonly KeptFields[];
-  /** Images that have no identifier of an image, in order: the stored images tell which they are. */
+  /** In order; the stored images identify them. */
   readonly unnamedImages?: readonly UnnamedImage[];
 }
 
 export interface UnnamedImage {
   /** For reports. */
   readonly name: string;
-  /** With its position among all images; absent if only a variant names it. */
+  /** Absent if only a variant has the image. */
   readonly image?: Omit<Image, "id" | "admin_graphql_api_id">;
-  /** The identifier of its medium, which an image gets that none of the stored ones is. */
+  /** The identifier of its medium, for an image that is not stored. */
   readonly ofMedium?: Pick<Image, "id" | "admin_graphql_api_id"> | undefined;
 }
 
-/** Fields of a product in the contract's shape, or of each of its parts of one kind. */
 export interface KeptFields {
   readonly of: "product" | "image" | "variant" | "metafield";
   readonly fields: readonly string[];
 }
 
-/** A product that the platform has, but that cannot be converted to the contract's shape. */
+/** A product that cannot be converted to the contract's shape. */
 export interface UnusableProduct {
   readonly id: bigint;
   readonly unusable: string;
@@ -204,10 +195,7 @@ export interface CatalogPage {
 export interface CatalogSnapshot extends AsyncDisposable {
   /** Every product, known before the first one is read. */
   readonly ids: ReadonlySet<Id>;
-  /**
-   * A product that changed since this instant, by the platform's clock, may be missing or not
-   * settled.
-   */
+  /** A product that changed since this instant, by the platform's clock, may be missing or unsettled. */
   readonly unsettledSinceMs: number;
   /** When its last part was read, by the platform's clock. */
   readonly endedAtMs: number;
@@ -216,19 +204,19 @@ export interface CatalogSnapshot extends AsyncDisposable {
 }
 
 /**
- * The cause of a reading, the most urgent first: a shopper, a notification of the platform, a job,
- * or a refresh that nobody waits for. A reading yields to all that are more urgent.
+ * The most urgent first: for a shopper, for a notification, for a job, and in the background. A read
+ * yields to all more urgent ones.
  */
 export type Priority = "live" | "push" | "sync" | "refresh";
 
-/** A budget of points for requests, which all processes of a shop share. */
+/** A budget for requests that all processes of a shop share. */
 export interface SharedPoints {
   /**
    * Takes points, unless fewer than `floor` would be left.
    * @returns 0, or how many milliseconds to wait before trying again
    */
   take(cost: number, floor: number): Promise<number>;
-  /** Ends a request whose points were taken. @param reported what the platform reports, if known */
+  /** @param reported what the platform reports, if known */
   settle(refund: number, reported: PointsReport | undefined): Promise<void>;
 }
 
@@ -247,7 +235,7 @@ export interface ReadOptions {
 
 /** The platform did not answer, or refused the request. */
 export class PlatformError extends ServiceError {
-  /** Whether reading other products would fail as well. */
+  /** Whether other reads would fail, too. */
   readonly isGeneral: boolean;
 
   constructor(
@@ -259,9 +247,8 @@ export class PlatformError extends ServiceError {
   }
 }
 
-/** A product takes several responses, and they may show different states. */
+/** Several responses about a product may show different states. */
 export class ChangingProductError extends PlatformError {
-  /** The newest time of its last change in these responses. */
   readonly updatedAt: string;
 
   constructor(message: string, updatedAt: string) {
@@ -273,9 +260,7 @@ export class ChangingProductError extends PlatformError {
 /** One product cannot be converted to the contract's shape; the others can be read. */
 export class UnusableProductError extends PlatformError {}
 
-/**
- * The platform cannot deliver the whole catalog at once; its products can still be read one by one.
- */
+/** The products can still be read one by one. */
 export class BulkReadError extends Error {}
 
 /** How long a platform's reads and lists of products may lag behind its changes. */

@@ -1,14 +1,14 @@
 import type { OperationName } from "./queries.ts";
 import { isOfProducts, mayRetry, type RequestFailure, ShopifyError } from "./retry.ts";
 
-/** Requests that fail in a row, each after its retries, until an operation is no longer tried. */
+/** An operation is paused after this many requests in a row have failed, each after its retries. */
 const maxFailures = 5;
-/** The same for failures that are about one product each: a few must not stop the others. */
+/** A few failures of single products must not stop the others. */
 const maxPartialFailures = 50;
 const openMs = 10_000;
 
 interface Circuit {
-  /** Failures in a row, weighted by what they are about. */
+  /** Consecutive failures; those of single products weigh less. */
   failures: number;
   last: RequestFailure;
   /** Undefined while requests are sent. */
@@ -32,7 +32,7 @@ export class CircuitBreaker {
     const circuit = this.#circuits.get(operation);
     if (circuit?.openUntilMs === undefined) return false;
     if (circuit.openUntilMs > this.#nowMs()) throw new ShopifyError(operation, circuit.last, true);
-    // It may never end: its client may give up, for example.
+    // This request may not end, for example if its client gives up.
     circuit.openUntilMs = this.#nowMs() + openMs;
     return true;
   }
@@ -41,7 +41,6 @@ export class CircuitBreaker {
     this.#circuits.delete(operation);
   }
 
-  /** @returns the error to throw */
   fail(operation: OperationName, failure: RequestFailure): ShopifyError {
     const weight = isOfOneProduct(failure) ? 1 : maxPartialFailures / maxFailures;
     const failures = (this.#circuits.get(operation)?.failures ?? 0) + weight;
@@ -55,7 +54,7 @@ export class CircuitBreaker {
   }
 }
 
-/** An outage may look the same, but is temporary. */
+/** An outage may look the same, but can be retried. */
 const isOfOneProduct = (failure: RequestFailure) => isOfProducts(failure) && !mayRetry(failure);
 
 /** Whether any other request of the same kind would fail in the same way. */

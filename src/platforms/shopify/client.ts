@@ -18,25 +18,17 @@ import type { AccessToken } from "./token.ts";
 export interface RequestOptions extends ReadOptions {
   /** Whether to fail at once, unless Shopify is only busy. */
   readonly isCheck?: boolean;
-  /** Called after each successful response. */
   readonly onResponse?: (sent: SentRequest) => void;
 }
 
 export interface SentRequest {
-  /**
-   * When it was sent, by the platform's clock: milliseconds since 1970. It may be a second early,
-   * because the `Date` header has whole seconds.
-   */
+  /** Milliseconds since 1970, by the platform's clock; maybe a second early, because `Date` is rounded. */
   readonly sentAtMs: number;
-  /** The documents that it was from. Others may be current when the response comes. */
+  /** When the response arrives, other documents may be current. */
   readonly documents: DocumentSet;
 }
 
-/**
- * Sends one of the documents and returns its data. Waits for the cost budget, and retries temporary
- * failures.
- * @throws ShopifyError
- */
+/** Waits for the cost budget, and retries temporary failures. @throws ShopifyError */
 export type SendRequest = <Name extends OperationName>(
   operation: Name,
   variables: object,
@@ -44,7 +36,6 @@ export type SendRequest = <Name extends OperationName>(
 ) => Promise<Responses[Name]>;
 
 export interface ClientOptions {
-  /** Address of the GraphQL endpoint. */
   readonly url: string;
   readonly token: AccessToken;
   readonly log: Log;
@@ -59,7 +50,7 @@ export interface ClientOptions {
 /** Shopify itself gives up on a query after ten seconds. */
 const requestTimeoutMs = 15_000;
 
-/** Many times what the largest page takes. It is in memory as a whole, with its objects. */
+/** Many times the largest page. The whole body and its objects are in memory. */
 const maxBodyMegabytes = 64;
 
 /** Points assumed for an operation until the first response reports its cost. */
@@ -79,7 +70,6 @@ type Outcome =
       readonly canRenewToken?: boolean;
       /** The same request may succeed without the fields that these errors refuse. */
       readonly errors?: readonly FieldError[];
-      /** The documents that the request was from. */
       readonly sent?: DocumentSet;
     };
 
@@ -117,7 +107,6 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
   };
 }
 
-/** Sends one attempt within the cost budget. */
 function createSender({
   url,
   token,
@@ -197,7 +186,7 @@ function post(fetch: Fetch, url: string, token: string, body: object, signal: Ab
   });
 }
 
-/** By the platform's clock; by the local clock when the response has no date. */
+/** Uses the local clock if the response has no date. */
 function respondedAtMs({ headers }: Response): number {
   const dateMs = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(dateMs) ? Date.now() : dateMs;

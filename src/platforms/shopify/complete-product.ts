@@ -1,6 +1,5 @@
 import type { Responses } from "./responses.ts";
 
-/** A product with the first page of each of its lists. */
 export type FirstPage = NonNullable<Responses["ProductById"]["product"]>;
 export type PagedVariant = FirstPage["variants"]["nodes"][number];
 
@@ -14,9 +13,7 @@ export interface CompleteVariant extends Omit<PagedVariant, "metafields"> {
   readonly metafields: readonly ShopifyMetafield[];
 }
 
-/**
- * A product with all of its variants, metafields, images, and media, each list in Shopify's order.
- */
+/** A product with all items of its lists, in Shopify's order. */
 export interface CompleteProduct extends Omit<FirstPage, "images" | "media" | "metafields" | "variants"> {
   readonly images: readonly ShopifyImage[];
   readonly media: readonly ShopifyMedia[];

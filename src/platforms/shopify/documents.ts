@@ -9,19 +9,17 @@ import {
 } from "./optional-fields.ts";
 import { createDocuments } from "./queries.ts";
 
-/** An optional field is asked for again after this time: a scope may have been granted. */
+/** Refused fields are requested again after this time, because a scope may have been granted. */
 const refusedMs = 3_600_000;
 
-/** Documents, and what is known of the products that they read. */
 export type DocumentSet = ReturnType<typeof createDocuments> & {
-  /** The contract's fields that the documents do not read. */
+  /** Fields of the contract that the documents do not read. */
   readonly kept: readonly KeptFields[];
   /** The namespaces of the metafields to keep; empty for all. */
   readonly namespaces: readonly string[];
   readonly publication: string;
 };
 
-/** The parts of products that the settings select. */
 export interface ProductChoice {
   /** The publication whose products are visible; the online store by default. */
   readonly publication?: string;
@@ -33,7 +31,7 @@ export interface ProductChoice {
 export class Documents {
   readonly #log: Log;
   readonly #nowMs: () => number;
-  /** Until when each refused field is left out. */
+  /** When each refused field is requested again. */
   readonly #refused = new Map<OptionalField, number>();
   readonly #choice: ProductChoice;
   #current: DocumentSet;
@@ -54,9 +52,8 @@ export class Documents {
   }
 
   /**
-   * Leaves out the optional fields that the errors of a response refuse.
    * @param sent the documents of the request
-   * @returns whether the current documents select fewer fields, so that the request may succeed
+   * @returns whether fewer fields are now selected, so that the request may succeed
    */
   leaveOut(errors: readonly FieldError[], sent?: DocumentSet): boolean {
     const refused = new Set(errors.map(findRefusedField).filter((field) => field !== undefined));

@@ -14,7 +14,7 @@ import { createSubscriptions } from "./subscriptions.ts";
 import { grantedToken, staticToken } from "./token.ts";
 import { createReceiver } from "./webhooks.ts";
 
-/** Creates the Shopify shop for which the settings have an access token or client credentials. */
+/** Requires an access token or client credentials. */
 export function createShopify(settings: ShopifySettings, log: Log, points?: SharedPoints): Platform {
   const { publication, metafieldNamespaces: namespaces, maxFileMegabytes: maxMegabytes } = settings;
   const fetch = createFetch(settings);

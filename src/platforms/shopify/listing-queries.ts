@@ -12,7 +12,7 @@ query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
 query ProductByHandle($handle: String!) {
   productByIdentifier(identifier: {handle: $handle}) { legacyResourceId }
 }`,
-  // Only the ids of a page that cannot be read because of one of its products.
+  // For a page that cannot be read because of one of its products.
   ProductIdsPage: `
 query ProductIdsPage($query: String, $first: Int!, $after: String) {
   shop { id }

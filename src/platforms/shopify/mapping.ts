@@ -14,13 +14,11 @@ import { localTimeFormatter } from "./local-time.ts";
 
 type ToLocal = (utc: string) => string;
 
-/** How a shop writes times, and weights that it does not have, and when it did. */
 export interface ShopUnits {
-  /** Converts a timestamp to the shop's time zone. */
   readonly toLocal: ToLocal;
-  /** As Shopify spells it. */
+  /** In Shopify's spelling. */
   readonly weightUnit: string;
-  /** When its products were requested, or before, by its clock: milliseconds since 1970. */
+  /** No later than the request, by Shopify's clock: milliseconds since 1970. */
   readonly readAtMs: number;
 }
 
@@ -33,11 +31,7 @@ export const unitsOf = (timeZone: string, weightUnit: string, readAtMs: number):
 
 const nothingChosen = { kept: [], namespaces: [], publication: "" };
 
-/**
- * Converts a product, unless it cannot be expressed in the contract's shape.
- * @param options fields that were not read, the namespaces of the metafields to keep, and where
- *   products are to be published
- */
+/** @param options fields that were not read, namespaces of metafields to keep, and the publication */
 export function convert(
   product: CompleteProduct,
   shop: ShopUnits,
@@ -60,11 +54,10 @@ export function convert(
 }
 
 /**
- * Converts a Shopify product to the contract's product. Optional fields that were not read get
- * defaults, for products that have no stored values yet.
+ * Optional fields that were not read get defaults, for products that have no stored values yet.
  * @param unnamed gets the images that are left out, because a response must not contain a wrong
  *   identifier
- * @throws Error when a value is not one that the contract can express
+ * @throws Error when the contract cannot express a value
  */
 export function toProduct(
   product: CompleteProduct,
@@ -117,7 +110,7 @@ function publicationTime(
 ): string | null {
   if (publishedOnPublication === undefined) return publishedAt;
   const date = resourcePublications?.nodes.find(({ publication }) => publication.id === wanted)?.publishDate;
-  // Of many publications, some are not read. A past date of an unpublished product means nothing.
+  // The page may lack some of many publications. A past date of an unpublished product means nothing.
   if (publishedOnPublication) return date ?? createdAt;
   return date !== undefined && Date.parse(date) > readAtMs ? date : null;
 }
@@ -141,10 +134,7 @@ function toStatus(status: string): string {
 const imageGid = "gid://shopify/ProductImage/";
 const mediumGid = "gid://shopify/MediaImage/";
 
-/**
- * Null for other kinds of gid: the numbers of `MediaImage` and `ImageSource` may belong to other
- * images.
- */
+/** Null for other kinds of gid, whose numbers may belong to other images. */
 const toImageId = (gid: string | null | undefined): Id | null => numberOf(gid, imageGid);
 
 function numberOf(gid: string | null | undefined, prefix: string): Id | null {
@@ -197,8 +187,8 @@ const isImage = (medium: ShopifyMedia): medium is ImageMedium =>
   medium.createdAt !== undefined && medium.updatedAt !== undefined && !!medium.image;
 
 /**
- * The medium of each image: the one with the same address, used once. The remaining media go to the
- * remaining images in order; undefined when there are too few.
+ * Matches each image with the medium of the same address, and the rest in order; undefined if there
+ * are too few media.
  */
 function mediaOf(images: readonly ShopifyImage[], media: readonly ShopifyMedia[]): (ImageMedium | undefined)[] {
   const candidates = media.filter(isImage);

@@ -1,9 +1,6 @@
 import type { KeptFields } from "../platform.ts";
 
-/**
- * The fields that a product can be read without, each with the contract's fields that then keep
- * their last stored values. All others are required.
- */
+/** Fields that Shopify may refuse, and the contract's fields that then keep their last stored values. */
 export const optionalFields = {
   "Product.descriptionHtml": { of: "product", fields: ["body_html"] },
   "Product.productType": { of: "product", fields: ["product_type"] },
@@ -29,13 +26,12 @@ export const optionalFields = {
 
 export type OptionalField = keyof typeof optionalFields;
 
-/** An entry of the errors in a response, as far as it tells which field was refused. */
 export interface FieldError {
   readonly path?: readonly (string | number)[];
   readonly extensions?: { readonly code?: string; readonly typeName?: string; readonly fieldName?: string };
 }
 
-/** The type of a product's part, by the key of a response under which it is. */
+/** Types of a product's parts, by key of the response. */
 const typeOfKey: Readonly<Record<string, string>> = {
   product: "Product",
   products: "Product",
@@ -47,8 +43,8 @@ const typeOfKey: Readonly<Record<string, string>> = {
 };
 
 /**
- * The field that an error refuses, as `Type.field`: one that the app may not read, or that the API
- * version does not have. Undefined when the error is about something else.
+ * @returns a field, as `Type.field`, that the app may not read or the API version does not have;
+ *   undefined when the error is about something else
  */
 export function findRefusedField({ path = [], extensions }: FieldError): string | undefined {
   if (extensions?.code === "undefinedField") return `${extensions.typeName}.${extensions.fieldName}`;

@@ -34,9 +34,7 @@ const publicationFields = "publishDate publication { id }";
 
 const pageInfo = "pageInfo { hasNextPage endCursor }";
 
-/** Which fields the documents select. */
 export interface DocumentOptions {
-  /** Optional fields to leave out. */
   readonly refused?: ReadonlySet<OptionalField>;
   /** Global identifier of the publication whose products are visible; the online store by default. */
   readonly publication?: string;
@@ -44,7 +42,6 @@ export interface DocumentOptions {
   readonly namespaces?: readonly string[];
 }
 
-/** Creates every document, by the name of its operation. */
 export function createDocuments({ refused = new Set(), publication = "", namespaces = [] }: DocumentOptions = {}) {
   const select = (type: string, fields: Selection) =>
     fields.filter((field) => !refused.has(`${type}.${/^\w+/.exec(field)}` as OptionalField)).join(" ");
@@ -81,7 +78,7 @@ query ProductById($id: ID!, ${pageSizes}) {
   product(id: $id) { ${firstPages} }
 }`,
 
-    // In the order of their ids, so that reading can continue after an id.
+    // Sorted by id, so that reading can continue after an id.
     ProductsPage: `
 query ProductsPage($query: String, $first: Int!, $after: String, ${pageSizes}) {
   shop { id myshopifyDomain ianaTimezone weightUnit }

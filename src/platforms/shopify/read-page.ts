@@ -5,7 +5,7 @@ import { firstSizes, settleMs, toComplete } from "./read-product.ts";
 import { product as productShape, type Responses } from "./responses.ts";
 import { isOfProducts, isTooLarge, ShopifyError } from "./retry.ts";
 
-/** The most products per request. 50 cost seven times as much as one. */
+/** A request for 50 products costs only seven times as much as one for a single product. */
 const maxPageSize = 50;
 /** Shopify ends a list after 25,000 objects; a new list continues where the last one ended. */
 const maxListed = 25_000;
@@ -62,14 +62,13 @@ async function readPage(request: SendRequest, variables: object, options: Reques
   return { products: response.products, page: toCatalogPage(response, sent) };
 }
 
-/** One of the products cannot be read, and it is not known which: they are read one by one. */
+/** One of the products cannot be read, but the error does not say which. */
 async function readIds(request: SendRequest, variables: object, options: RequestOptions): Promise<PageRead> {
   const { shop, products } = await request("ProductIdsPage", variables, options);
   const unread = products.nodes.map(({ legacyResourceId }) => BigInt(legacyResourceId));
   return { products, page: { shopId: shop.id, readAtMs: 0, products: [], unread } };
 }
 
-/** Where a list starts: at the first product, or after an id. */
 const startAfter = (id: bigint | undefined): { query: string | null; after: string | null } => ({
   query: id === undefined ? null : `id:>${id}`,
   after: null,
@@ -97,8 +96,7 @@ function toCatalogPage({ shop, products }: Responses["ProductsPage"], sent: Sent
 const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, metafields: 1 };
 
 /**
- * Reads a few products, so that the refused fields are known before a bulk operation, which would
- * fail without naming them.
+ * Finds refused fields before a bulk operation, which would fail without naming them.
  * @throws ShopifyError when a required field is refused
  */
 export async function findRefusedFields(request: SendRequest, options: RequestOptions): Promise<void> {

@@ -9,8 +9,8 @@ import { describeFailure, isOfProducts, isTooLarge, ShopifyError } from "./retry
 const sameDateMs = 2000;
 
 /**
- * Only a read that began this long after a product's `updatedAt` is certain to show its last change,
- * and several responses, one state: each response may lag.
+ * Any response may lag behind `updatedAt` by this much, so only a later read is certain to show the
+ * last change, and several responses the same state.
  */
 export const settleMs = sameDateMs + lagMs;
 
@@ -19,14 +19,12 @@ interface NodePage<Node> {
   readonly pageInfo: FirstPage["variants"]["pageInfo"];
 }
 
-/** The page of an optional list that was not read. */
 const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 /** Page sizes of the first request: enough for most products, at a cost of about 100 points. */
 export const firstSizes = { images: 25, variants: 25, variantMetafields: 10, metafields: 25 };
-/** As large as pages can be, at 242 points. Points that a response does not use are returned. */
+/** The largest pages cost 242 points. Unused points are returned. */
 const fullSizes = { images: 250, variants: 250, variantMetafields: 250, metafields: 250 };
-/** Page sizes of the requests that follow. */
 const nextSizes = { images: 250, variants: 50, variantMetafields: 25, metafields: 250 };
 
 /** The platform's clock is known in whole seconds. */
@@ -34,9 +32,7 @@ const dateMs = 1000;
 /** Attempts to read a product that keeps changing. */
 const maxReadings = 4;
 
-/** The pages of the product show different states, or might. */
 class ChangedWhileRead extends Error {
-  /** The newest time of its last change in these pages. */
   readonly updatedAt: string;
   /** How long to wait before reading it again. */
   readonly waitMs: number;
@@ -49,9 +45,8 @@ class ChangedWhileRead extends Error {
 }
 
 /**
- * Reads one product with all of its lists. A single response always shows one state, also of a
- * product that changes all the time. One that takes several responses is read when its last change
- * is long enough ago that they agree.
+ * A single response shows one state, even of a product that keeps changing. Several responses are
+ * only read when the last change is old enough that they agree.
  * @throws ShopifyError when Shopify does not answer; ChangingProductError when the responses do not
  *   agree; UnusableProductError when only this product cannot be read or converted
  */
@@ -120,7 +115,7 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
   return { ...reading(), found: { ...found, isSettled } };
 }
 
-/** The product if its first pages have everything. */
+/** @returns undefined if the product has more pages */
 export function toComplete(product: FirstPage): CompleteProduct | undefined {
   const { images, media = noPage, metafields = noPage, variants } = product;
   const pages = [images, media, metafields, variants, ...variants.nodes.map((variant) => variant.metafields ?? noPage)];
@@ -134,7 +129,6 @@ export function toComplete(product: FirstPage): CompleteProduct | undefined {
   };
 }
 
-/** Reads the pages that follow the first response. */
 async function completeProduct(
   request: SendRequest,
   id: string,

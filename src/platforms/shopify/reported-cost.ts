@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { PointsReport } from "../platform.ts";
 
-/** The cost of a request, as its response reports it. */
 export interface ReportedCost {
   readonly requested: number;
   /** 0 when the request was not executed. */
@@ -12,7 +11,7 @@ export interface ReportedCost {
 /** Shopify executes no request that costs more. */
 const maxCost = 1000;
 
-/** Points per second on the lowest plan. A report of fewer is false, and would delay requests for minutes. */
+/** The rate of the lowest plan. Lower reported rates are wrong, and would delay requests for minutes. */
 const lowestRestoreRate = 100;
 
 const points = z.number().nonnegative();
@@ -27,10 +26,7 @@ const costSchema = z.object({
   }),
 });
 
-/**
- * Reads the extension of a response, of which the budget of all processes is made.
- * @returns undefined when its numbers would stop all requests, or the limit of requests
- */
+/** @returns undefined when the numbers would stop all requests, or disable the limit */
 export function readCost(extension: unknown): ReportedCost | undefined {
   const { data } = costSchema.safeParse(extension);
   if (data === undefined) return undefined;

@@ -1,24 +1,22 @@
 import { backoff } from "../../base/time.ts";
 import { PlatformError } from "../platform.ts";
 
-/** Why a request to Shopify failed. */
 export type RequestFailure =
-  /** No response, or one that is incomplete, not JSON, or not as the schema promises. */
+  /** There was no valid response. */
   | { readonly kind: "network"; readonly message: string; readonly isPartial?: boolean }
   /** A response that is larger than any should be. */
   | { readonly kind: "large"; readonly message: string }
   | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number }
   /** The cost budget lacks the points that the request needs; they are restored after `waitMs`. */
   | { readonly kind: "throttled"; readonly waitMs: number }
-  /** The client-credentials grant was refused. */
   | { readonly kind: "grant"; readonly status: number }
-  /** GraphQL errors: the codes of all, the message of the first, and the fields that they refuse. */
+  /** All codes, the first message, and the refused fields. */
   | {
       readonly kind: "graphql";
       readonly codes: readonly string[];
       readonly message: string;
       readonly refused?: readonly string[];
-      /** Whether it is about a part of the response, so that another product may be fine. */
+      /** True if other products may be readable. */
       readonly isPartial?: boolean;
     };
 
@@ -78,10 +76,8 @@ export function mayRetry(failure: RequestFailure): boolean {
 export const isBusy = (failure: RequestFailure) =>
   failure.kind === "throttled" || (failure.kind === "status" && (failure.status === 429 || failure.status === 430));
 
-/** Whether other products may be read, though this request fails. */
 export const isOfProducts = (failure: RequestFailure) => "isPartial" in failure && failure.isPartial === true;
 
-/** Whether a smaller page may succeed. */
 export function isTooLarge(failure: RequestFailure): boolean {
   if (failure.kind === "status") return failure.status === 504;
   if (failure.kind === "large") return true;

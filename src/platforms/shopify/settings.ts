@@ -1,4 +1,4 @@
-/** The settings of a Shopify shop. Texts are empty unless they are set. */
+/** Texts are empty unless they are set. */
 export interface ShopifySettings {
   readonly shopDomain: string;
   readonly shopifyAccessToken: string;

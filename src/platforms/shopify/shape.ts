@@ -1,7 +1,4 @@
-/**
- * Finds the first place where a value is not as the platform's schema promises.
- * @returns the path to it, such as `.shop.id`; undefined if there is none
- */
+/** @returns the path of the first mismatch, such as `.shop.id`; undefined if there is none */
 export type Shape = (value: unknown) => string | undefined;
 
 const typed =

@@ -7,12 +7,12 @@ import { floors } from "./throttle.ts";
 const maxPollMs = 1000;
 /** A process that was frozen while it took points blocks the budget for up to a minute. */
 const timeoutMs = 2000;
-/** So long, this process keeps to its own view after the store has not responded. */
+/** After the store does not respond, this process uses its own budget for this long. */
 const pauseMs = 5000;
 
 /**
- * Creates a function that waits for points of the shared budget.
- * @returns where to settle them; undefined without a store, when each process keeps to its own view
+ * @returns a function that waits for points, and returns where to settle them; undefined without a
+ *   working store, when each process uses its own budget
  */
 export function createPointsTaker(points: SharedPoints | undefined, log: Log) {
   let resumeAtMs = Number.NEGATIVE_INFINITY;

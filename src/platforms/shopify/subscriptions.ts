@@ -8,7 +8,7 @@ import { webhookPath, webhookTopics } from "./webhooks.ts";
 type WebhookSubscription = Responses["WebhookSubscriptions"]["webhookSubscriptions"]["nodes"][number];
 
 const pageSize = 100;
-/** All that a delivery is read for. Whole products may be larger than the service accepts. */
+/** Whole products may be larger than the service accepts. */
 const includeFields = ["id", "updated_at"];
 
 /**
@@ -62,7 +62,7 @@ async function listAll(request: SendRequest, signal: AbortSignal): Promise<Webho
   return (await Array.fromAsync(pages)).flat();
 }
 
-/** Can be repeated: a lost response leaves a subscription that the next attempt finds. */
+/** After a lost response, the next attempt finds the subscription. */
 async function subscribe(request: SendRequest, uri: string, signal: AbortSignal): Promise<void> {
   const existing = (await listAll(request, signal)).filter((subscription) => subscription.uri === uri);
   const problems = new Map<string, string>();

@@ -8,8 +8,8 @@ interface Waiter {
 }
 
 /**
- * Points that a request leaves in the bucket for more urgent ones, of this and other processes. A
- * sync takes what is above its floor before a refresh, even for the dearest page, has its share.
+ * Points that a request leaves for more urgent ones of all processes. A sync gets its points before a
+ * refresh, even for the most expensive page.
  */
 export const floors: Readonly<Record<Priority, number>> = { live: 0, push: 200, sync: 400, refresh: 1400 };
 
@@ -21,9 +21,8 @@ export const floors: Readonly<Record<Priority, number>> = { live: 0, push: 200, 
 export class Throttle {
   #status: PointsReport | undefined;
   #statusAtMs = 0;
-  /** When the request was sent whose response reported the status. */
+  /** When the request behind the status was sent. */
   #statusSentAtMs = Number.NEGATIVE_INFINITY;
-  /** Points of the requests in flight. */
   #inFlight = 0;
   readonly #waiters: Waiter[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -33,7 +32,7 @@ export class Throttle {
     this.#nowMs = nowMs;
   }
 
-  /** Waits until the points are available, and takes them. @returns when, for {@link settle} */
+  /** @returns when the points were taken, for {@link settle} */
   take(cost: number, priority: Priority, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
@@ -56,10 +55,7 @@ export class Throttle {
     });
   }
 
-  /**
-   * Ends a request that {@link take} admitted.
-   * @param status undefined when the response reported none
-   */
+  /** @param status undefined when the response reported none */
   settle(cost: number, status: PointsReport | undefined, sentAtMs: number): void {
     this.#inFlight -= cost;
     // Responses can overtake each other: the latest request has the latest status.
@@ -104,7 +100,6 @@ export class Throttle {
   }
 }
 
-/** The first of those with the lowest floor. */
 function mostUrgent(waiters: readonly Waiter[]): Waiter | undefined {
   return waiters.reduce<Waiter | undefined>(
     (best, waiter) => (best === undefined || floors[waiter.priority] < floors[best.priority] ? waiter : best),

@@ -10,14 +10,13 @@ export interface AccessToken {
   renew(rejected: string): boolean;
 }
 
-/** The permanent token of a custom app. */
 export function staticToken(token: string): AccessToken {
   return { get: async () => token, renew: () => false };
 }
 
 const grantSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 
-/** Share of a token's lifetime, at its end, in which it is renewed: over an hour of a day. */
+/** A token is renewed in the last 5 % of its lifetime: over an hour of a day. */
 const renewalShare = 0.05;
 
 /** Tokens from the client-credentials grant, renewed before they expire. */

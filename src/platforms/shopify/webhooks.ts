@@ -11,7 +11,7 @@ const productTopics = ["products/create", "products/update", "products/delete"];
 const uninstalledTopic = "app/uninstalled";
 export const webhookTopics: readonly string[] = [...productTopics, uninstalledTopic];
 
-/** Understands webhooks; undefined without the secret that signs them. */
+/** @returns undefined without the secret that signs webhooks */
 export function createReceiver(settings: ShopifySettings): DeliveryReceiver | undefined {
   const { shopifyWebhookSecret, shopifyWebhookSecretPrevious, shopDomain, shopifyApiUrl } = settings;
   if (shopifyWebhookSecret === "") return undefined;

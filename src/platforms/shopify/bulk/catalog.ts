@@ -35,7 +35,7 @@ export async function readCatalog(
     { products: partitions.ids.size, downloadMs: Math.round(performance.now() - startedMs) },
     "bulk results downloaded",
   );
-  // The parts of a product are read one after the other. In whole seconds, as `updatedAt` is.
+  // A product's parts are read one after another. Whole seconds, like `updatedAt`.
   const unsettledSinceMs = Math.floor((readAtMs - settleMs) / 1000) * 1000;
   return {
     ids: partitions.ids,

@@ -1,6 +1,6 @@
 /**
- * Counts distinct lines, by their hashes. A table of hashes takes up to 32 bytes per line, a third
- * of a `Set`; two of a million lines collide once in 40 million results.
+ * Counts lines by their hashes, which take a third of the memory of a `Set`. Two of a million lines
+ * collide once in 40 million results.
  */
 export class DistinctLines {
   count = 0;
@@ -11,7 +11,6 @@ export class DistinctLines {
     this.#hashes = new BigUint64Array(2 ** Math.ceil(Math.log2(Math.max(16, expected * 2))));
   }
 
-  /** @returns whether the line is new */
   add(line: Uint8Array): boolean {
     // Zero marks a free place.
     const hash = BigInt(Bun.hash(line)) || 1n;

@@ -10,17 +10,17 @@ import { BulkPartitions } from "./partitions.ts";
 
 const closeBrace = "}".charCodeAt(0);
 
-/** With the pauses between them long enough for an outage of a minute. */
+/** With their pauses, the attempts last longer than an outage of a minute. */
 const maxDownloads = 11;
 const firstPauseMs = 100;
 const maxPauseMs = 20_000;
-/** Downloads of a result that arrives, but is incomplete. */
+/** Attempts while results arrive incomplete. */
 const maxIncomplete = 5;
 /** A download is aborted when no line arrives for this long. */
 const stallMs = 30_000;
 
 export interface DownloadOptions {
-  /** Before the second download; it doubles with each further one. */
+  /** Pause before the second download; doubles with each further one. */
   readonly pauseMs?: number;
   readonly fetch?: Fetch;
   /** Maximum size of each result; 0 for no limit. */
@@ -59,10 +59,9 @@ export async function downloadBulkResults(
   }
 }
 
-/** The storage of the results does not answer, or has no such file. */
 class StorageError extends Error {}
 
-/** The lines of a result. A line that is repeated counts once. */
+/** A repeated line counts once. */
 async function* readLines(
   { url, objects }: BulkFile,
   signal: AbortSignal,

@@ -1,5 +1,4 @@
 const newline = 10;
-/** Far more than any line of a bulk result: each is one object. */
 const maxLineBytes = 64 * 2 ** 20;
 
 /**

@@ -5,7 +5,6 @@ import type { RequestOptions, SendRequest } from "../client.ts";
 import { bulkQueries } from "../queries.ts";
 import { ShopifyError } from "../retry.ts";
 
-/** Where to download the result of a completed bulk operation. */
 export interface BulkFile {
   /** Null when nothing matched. */
   readonly url: string | null;
@@ -14,7 +13,7 @@ export interface BulkFile {
 }
 
 export interface BulkResult extends BulkFile {
-  /** When it ended, by the platform's clock; infinity when Shopify does not say it. */
+  /** By the platform's clock; infinity when Shopify does not say when the operation ended. */
   readonly endedAtMs: number;
 }
 
@@ -28,10 +27,7 @@ const firstPollMs = 250;
 const maxPollMs = 10_000;
 /** Attempts to start while Shopify runs as many bulk operations as it allows. */
 const maxStarts = 10;
-/**
- * An operation that makes no progress for so long is given up: a run has an hour, in which it can
- * still begin to read page by page.
- */
+/** After this time, a run still has enough of its hour to read page by page. */
 const maxStuckMs = 20 * 60_000;
 const unfinished = new Set(["CREATED", "RUNNING", "CANCELING"]);
 
@@ -57,7 +53,7 @@ export async function runBulkOperation(
       const { bulkOperation } = await request("BulkOperation", { id }, options);
       const { status = "GONE", errorCode, completedAt, url = null, fileSize, objectCount } = bulkOperation ?? {};
       if (status === "COMPLETED") {
-        // Its time has whole seconds.
+        // Shopify's time has whole seconds.
         const endedAtMs = completedAt == null ? Number.POSITIVE_INFINITY : Date.parse(completedAt) + 1000;
         return { url, bytes: Number(fileSize ?? 0), objects: Number(objectCount ?? 0), endedAtMs };
       }
@@ -75,13 +71,13 @@ export async function runBulkOperation(
       }
     }
   } catch (error) {
-    // Without a caller it would only block other bulk operations of the shop.
+    // An abandoned operation would block other bulk operations of the shop.
     if (!(error instanceof BulkFailedError)) await cancelOperation(request, id, options);
     throw error;
   }
 }
 
-/** @returns its identifier */
+/** @returns the operation's identifier */
 async function startOperation(request: SendRequest, query: string, options: RequestOptions): Promise<string> {
   for (let start = 1; ; start++) {
     const { bulkOperationRunQuery } = await request("BulkRun", { query }, options).catch((error) => {

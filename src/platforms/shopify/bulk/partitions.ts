@@ -11,9 +11,8 @@ const maxPartitions = 512;
 const partitionsPerCollection = 16;
 
 /**
- * Bulk results, partitioned on disk by product: all lines of a product are in the same partition,
- * in whatever order they arrive. Memory holds one partition at a time, and about 50 bytes per
- * variant.
+ * Bulk results on disk, partitioned by product, in any order of lines. Memory holds one partition,
+ * and about 50 bytes per variant.
  */
 export class BulkPartitions {
   readonly ids = new Set<Id>();
@@ -22,10 +21,7 @@ export class BulkPartitions {
   readonly #writers: TemporaryFile[] = [];
   /** The partition of each variant's product: metafields of a variant name only the variant. */
   readonly #partitionOfVariant = new Map<Id, number>();
-  /**
-   * Variants with deferred metafields. Their other metafields are deferred too, to keep the order
-   * of siblings.
-   */
+  /** Once a metafield is deferred, the variant's others are, too, to keep their order. */
   readonly #deferred = new Set<Id>();
 
   private constructor(folder: TemporaryFolder, count: number) {
@@ -52,7 +48,7 @@ export class BulkPartitions {
     return join(this.#folder.path, name);
   }
 
-  /** Adds a result: all of its lines, or only those of products that are already known. */
+  /** Adds the lines of a result, or only those of known products. */
   async add(lines: AsyncIterable<Buffer>, products: "all" | "known"): Promise<void> {
     using deferred = new TemporaryFile(this.#path(`deferred-${products}.ndjson`));
     let unflushed = 0;
@@ -112,7 +108,6 @@ export class BulkPartitions {
     if (writer !== undefined) addLine(writer, line);
   }
 
-  /** Reads the products, one partition at a time. */
   async *readProducts(): AsyncGenerator<CompleteProduct[]> {
     for (const [index, writer] of this.#writers.entries()) {
       writer[Symbol.dispose]();

@@ -43,7 +43,7 @@ function parseLines(text: string): Line[] {
 
 /** Builds products from the lines of a bulk result in any order; siblings keep theirs. */
 export function buildProducts(text: Uint8Array): CompleteProduct[] {
-  // By id: a product that changes during the operation may be in its result twice.
+  // Keyed by id, because a product that changes during the operation may be in its result twice.
   const cores = new Map<string, Core>();
   const lists = new Map<string, Lists>();
   const metafieldsOf = new Map<string, ShopifyMetafield[]>();
