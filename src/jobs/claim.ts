@@ -25,9 +25,8 @@ export interface ClaimBasis {
 }
 
 /**
- * Begins a run. Refused if another process claimed the same scheduled time and attempt, a run of
- * the job is in progress, or a scheduled job is paused. Abandons a run whose lease has expired
- * first; the next {@link abandonRuns} ends its transactions.
+ * Refused if another process claimed the same time and attempt, a run is in progress, or a scheduled
+ * job is paused. Abandons an expired run first; {@link abandonRuns} ends its transactions.
  * @returns the run's id; undefined when the claim is refused
  */
 export function claimRun(database: Database, claim: Claim, leaseSeconds: number): Promise<number | undefined> {
@@ -78,8 +77,7 @@ export async function abandonRuns(database: Database): Promise<Abandoned> {
 }
 
 async function abandonExpired({ sql, engine }: Transaction, condition: SQL.Query<unknown>): Promise<number> {
-  // A lease that is longer than its own length was set before the clock was set back. Once
-  // shortened, it expires in time unless its process is alive and renews it.
+  // A lease beyond its length was set before the clock was set back.
   const whole = sql.unsafe(engine.later("lease_seconds"));
   await sql`UPDATE run SET lease_until = ${whole} WHERE finished_at IS NULL AND lease_until > ${whole} ${condition}`;
   const reason = "its process sent no heartbeat until its lease expired";

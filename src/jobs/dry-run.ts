@@ -13,9 +13,7 @@ export interface DryRun {
 const graceMs = 10_000;
 
 /**
- * Runs `pds run JOB --dry-run` in a child process, which is stopped at the job's time limit and by
- * the signal.
- * @param config the child's settings
+ * The child is stopped at the job's time limit, and by the signal.
  * @throws ServiceError `unavailable` if it ends without a result
  */
 export async function dryRunInProcess(job: PlannedJob, config: object, signal: AbortSignal): Promise<DryRun> {

@@ -1,9 +1,7 @@
 export interface RejectedRow {
   readonly file: string;
   readonly line: number;
-  /**
-   * The invalid field, such as `title` or `variants[3].price`; absent if the whole row is invalid.
-   */
+  /** Such as `title` or `variants[3].price`; absent if the whole row is invalid. */
   readonly field?: string;
   readonly reason: string;
   readonly text?: string;
@@ -13,7 +11,6 @@ export interface Rejection {
   readonly field?: string;
   readonly reason: string;
   rows: number;
-  /** At most {@link reportedExamples}, the first ones. */
   readonly examples: { readonly file: string; readonly line: number; readonly text?: string }[];
 }
 
@@ -48,7 +45,7 @@ export interface FileReport {
   readonly list: "pzlines" | "pzstyles" | "pzchoices";
   readonly file: string;
   readonly encoding: string;
-  /** Null for NDJSON. */
+  /** Null for NDJSON, which has none. */
   readonly separator: string | null;
   readonly rows: number;
   /** Whether the file is empty, without even a header or an empty list. */
@@ -106,7 +103,7 @@ export const excerpt = (text: string) => JSON.stringify(shorten(text, 80));
 export const shorten = (text: string, maxLength = 200) =>
   text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
 
-/** Formats untrusted names for a message: at most ten, each shortened. */
+/** For untrusted names: at most ten, each shortened. */
 export function formatNames(names: readonly string[]): string {
   const shown = names.slice(0, 10).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
   return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");

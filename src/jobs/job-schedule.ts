@@ -1,6 +1,5 @@
 import type { Database, Queryable } from "../database/database.ts";
 
-/** The schedule that the replicas follow. */
 export interface JobSchedule {
   readonly schedule: string;
   /** When a replica first followed it: ISO 8601 in UTC, by the database's clock. */
@@ -14,10 +13,7 @@ export async function findSchedule({ sql }: Queryable, job: string, brand: strin
   return found;
 }
 
-/**
- * Keeps the time of an unchanged schedule.
- * @returns since when the job has had this schedule
- */
+/** @returns when the job got this schedule */
 export function recordSchedule(database: Database, job: string, brand: string, schedule: string): Promise<string> {
   return database.inTransaction(async ({ sql, engine }) => {
     const [row] = await sql<{ since: string }[]>`

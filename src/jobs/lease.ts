@@ -18,8 +18,8 @@ export function keepLease(
   onExpired: () => void,
   onCancelled: (reason: string) => void,
 ): Disposable {
-  // Time doesn't count: after a process was starved of CPU, it asks the store before giving up,
-  // because its supervisor may have renewed the lease.
+  // A process that was starved of CPU asks the store before it gives up, because its supervisor may have
+  // renewed the lease. So only unanswered attempts count, not time.
   let unanswered = 0;
   let isOver = false;
   const expire = () => {

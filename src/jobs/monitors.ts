@@ -11,10 +11,7 @@ const refusesPost: readonly number[] = [404, 405, 501];
 /** How long pending notifications may delay the exit after a stop signal. */
 const exitMs = 3000;
 
-/**
- * Notifies external monitors of runs. An unreachable monitor does not fail a run: it alerts by
- * itself.
- */
+/** An unreachable monitor does not fail a run: the monitor itself alerts when no ping arrives. */
 export class Monitors {
   readonly #log: Log;
   readonly #secrets: readonly string[];
@@ -34,7 +31,6 @@ export class Monitors {
 
   /**
    * @param url undefined if the monitor wants no notification
-   * @param message about the run, without secrets
    * @param previous the notification that must arrive first
    */
   notify(url: string | undefined, message: string, previous: Promise<void> = Promise.resolve()): Promise<void> {
@@ -44,10 +40,7 @@ export class Monitors {
     return notified;
   }
 
-  /**
-   * Waits for pending notifications.
-   * @param signal after it aborts, a monitor that hangs delays the exit only briefly
-   */
+  /** @param signal after it aborts, a monitor that hangs delays the exit only briefly */
   async settled(signal: AbortSignal): Promise<void> {
     const arrived = Promise.all(this.#pending);
     await untilAborted(arrived, signal).catch(() => withTimeout(arrived, exitMs, () => {}));

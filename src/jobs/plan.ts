@@ -15,7 +15,7 @@ export interface Plan {
   readonly retries: number;
   readonly retryMs: number;
   readonly missed: PlanOptions["missed"];
-  /** Maximum age of the last success; undefined to derive it from the schedule. */
+  /** By default, the schedule decides. */
   readonly staleMs: number | undefined;
   readonly ping: PingUrls;
 }
@@ -59,14 +59,11 @@ export interface DueRun {
 }
 
 /**
- * Decides which run follows the last scheduled run. All replicas come to the same result, so they
- * compete for one claim.
- * @param newest the last scheduled run that was claimed; undefined before the first. Ignored if it
- *   is far in the future.
+ * Decides which run is next. All replicas come to the same result, so they compete for one claim.
+ * @param newest the last claimed run of the schedule; ignored if it is far in the future
  * @param begun when this process began to schedule; without a last run, earlier times don't count
- * @param earliest when the job was last resumed or got this schedule: earlier times are not caught
- *   up
- * @param idleSince since when the job could run here: earlier times are missed
+ * @param earliest when the job was last resumed or got this schedule; earlier times don't count
+ * @param idleSince when the job last became able to run here; earlier times are missed
  */
 export function nextRun(
   plan: ScheduledPlan,
@@ -111,10 +108,7 @@ export const isAhead = (instant: string, now: number) => Date.parse(instant) - n
 const slowFactor = 3;
 const slowMs = 10 * 60_000;
 
-/**
- * Whether a run in progress takes more than ten minutes, and more than three times as long as the
- * longest of the given ones. Without any, it cannot be known.
- */
+/** A run is slow if it takes over ten minutes, and over three times as long as the longest other one. */
 export function isSlow(
   running: Pick<Run, "startedAt">,
   succeeded: readonly { readonly startedAt: string; readonly finishedAt: string }[],
@@ -128,8 +122,8 @@ export function isSlow(
 
 /**
  * Decides when a job that has never succeeded runs, regardless of its schedule.
- * @param newest the newest run of the job, which may still be in progress
- * @param since ISO 8601; when this process began. Earlier failures do not count.
+ * @param newest the newest run, even if it is in progress
+ * @param since when this process began, ISO 8601; earlier failures do not count
  * @returns undefined when the schedule has taken over, or no retry is left
  */
 export function nextFirstRun(

@@ -58,10 +58,7 @@ export interface FoundRuns {
   readonly stoppedAt: number | undefined;
 }
 
-/**
- * Lists the newest runs first.
- * @param kinds every job and brand that have runs
- */
+/** @param kinds every job and brand that have runs */
 export async function listRunsBefore(
   queryable: Queryable,
   kinds: readonly RunKind[],
@@ -187,10 +184,7 @@ export interface CountedRun {
   readonly finishedAt: string;
 }
 
-/**
- * Returns the newest successful runs, oldest first.
- * @param isCounting whether to skip runs with a count of 0
- */
+/** Oldest first. @param isCounting whether to skip runs with a count of 0 */
 export async function listCounts(
   { read, engine }: Queryable,
   { job, brand }: RunKind,

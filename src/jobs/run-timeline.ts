@@ -25,10 +25,8 @@ const conditions = [
 ];
 
 /**
- * Lists, of each job and brand, the worst run that began in each step of a period. Also the last run
- * before the period, which may reach into it, and the newest failure. Each is one search in an index,
- * so their number hardly matters.
- * @param kinds jobs and brands that have runs
+ * Lists the worst run of each job and brand for each step of a period, the last run before the period,
+ * which may reach into it, and the newest failure. Each is one index lookup.
  */
 export async function listTimelineRuns(
   queryable: Queryable,
@@ -60,8 +58,8 @@ export async function listTimelineRuns(
 }
 
 /**
- * Where the steps begin: one more than the last id before. Ids and starts have the same order, except
- * in the future, so bisection finds them without an index on the starts.
+ * Finds the first id of each step. Ids and start times have the same order, except in the future, so
+ * bisection works without an index on start times.
  */
 async function listFirstIds({ read }: Queryable, { fromMs, stepMs, steps, now }: TimelinePeriod): Promise<number[]> {
   const begins = Array.from({ length: steps }, (_, step) => new Date(fromMs + step * stepMs).toISOString());

@@ -1,7 +1,4 @@
-/**
- * `abandoned`: the process sent no heartbeat until its lease expired. `cancelled`: a person or
- * another operation ended it.
- */
+/** `abandoned`: no heartbeat until the lease expired. `cancelled`: ended by a person or an operation. */
 export const outcomes = ["succeeded", "failed", "abandoned", "cancelled"] as const;
 export type Outcome = (typeof outcomes)[number];
 
@@ -22,8 +19,8 @@ export interface Run {
   readonly leaseUntil: string;
   readonly outcome: Outcome | null;
   /**
-   * Records that it changed or confirmed. A failed import counts 0, because imports are all or
-   * nothing; the catalog jobs write product by product. A killed or abandoned run counts 0.
+   * Changed or confirmed records. All-or-nothing imports count 0 if they fail; the catalog jobs write
+   * product by product. A killed or abandoned run counts 0.
    */
   readonly counts: number;
   readonly reason: string | null;
@@ -61,18 +58,17 @@ export interface JobHealth extends JobStatus {
   readonly failingSince: string | null;
   readonly schedule: string | null;
   readonly scheduleWords: string | null;
-  /** The number of scheduled times since the last success, counted up to {@link countedTimes}. */
+  /** Scheduled times since the last success, up to {@link countedTimes}. */
   readonly dueSince: number;
 }
 
-/** Whether a forced run would override the checks that failed. */
 export const isOverridable = ({ outcome, reason }: Run) => outcome === "failed" && reason?.includes("--force") === true;
 
 export const countedTimes = 20;
 
 /**
- * How far the clock may be set back so that schedules wait for it and no scheduled time runs twice.
- * After a larger step, which corrects a wrong clock, they continue from now.
+ * A clock that was set back by less is waited for, so that no scheduled time runs twice. After a
+ * larger step, which corrects a wrong clock, schedules continue from now.
  */
 export const awaitedStepSeconds = 3 * 3600;
 

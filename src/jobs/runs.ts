@@ -43,10 +43,7 @@ export interface ProcessEnd {
   readonly log: string | null;
 }
 
-/**
- * Records the end of a run's process. A run that is still in progress then counts as failed, or as
- * cancelled.
- */
+/** A run that is still in progress counts as failed, or as cancelled. */
 export async function concludeRun(database: Database, id: number, end: ProcessEnd): Promise<Run | undefined> {
   const run = await findRun(database, id);
   if (run === undefined || run.outcome === "succeeded") return run;
@@ -66,7 +63,7 @@ export async function concludeRun(database: Database, id: number, end: ProcessEn
   return await findRun(database, id);
 }
 
-/** Lets another replica run the job at its scheduled time. @returns whether the run was in progress */
+/** Lets another replica run the job. @returns whether the run was in progress */
 export async function releaseRun(database: Database, id: number): Promise<boolean> {
   const { count } = await database.inTransaction(
     ({ sql }) => sql`DELETE FROM run WHERE id = ${id} AND finished_at IS NULL`,
@@ -90,7 +87,7 @@ export async function findReport({ sql }: Queryable, id: number): Promise<Import
   return run?.report == null ? undefined : (JSON.parse(run.report) as ImportReport);
 }
 
-/** Newest first, without runs that a wrong clock stored in the future. */
+/** Skips runs that a wrong clock stored in the future. */
 export async function listFinishedRuns({ read, engine }: Queryable): Promise<FinishedRun[]> {
   return await read<FinishedRun>(
     `SELECT brand, counts, finished_at AS "finishedAt" FROM run
@@ -146,14 +143,14 @@ export async function findLastRun({ sql }: Queryable, job: string, brand: string
   return run;
 }
 
-/** May be in progress. */
+/** The newest run may be in progress. */
 export async function findNewestRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
   return run;
 }
 
-/** Whether any run has succeeded: otherwise, the store has no data yet. */
+/** Until a run has succeeded, the store has no data. */
 export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
   return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
 }
@@ -166,7 +163,6 @@ export async function findLastScheduledRun({ sql }: Queryable, job: string, bran
   return run;
 }
 
-/** The last attempt at a scheduled time. */
 export async function findLastAttempt(
   { sql }: Queryable,
   job: string,

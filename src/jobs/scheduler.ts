@@ -22,24 +22,20 @@ import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
-  /** Limits concurrent runs. */
   readonly slots: Slots;
-  /** Removes leftovers of killed runs. */
   readonly removeLeftovers: () => Promise<void>;
 };
 
-/** Maximum time between two reads of the database's clock. */
 const maxPauseMs = 60_000;
 /** Pause between two checks for lost runs, whose locks block others. */
 const lostPauseMs = 2000;
 const runningPauseMs = 250;
 const pausedPauseMs = 1000;
-/** Pause before retrying after an error of the store. */
 const errorPauseMs = 2000;
 
 /**
- * Delay between the starts of two first runs. A file import holds the embedded store's only write
- * lock until it ends. After the delay, the next claim waits for that lock instead of competing for it.
+ * A file import holds the embedded store's only write lock until it ends. After this delay, the next
+ * claim waits for the lock instead of competing for it.
  */
 const startDelayMs = 2000;
 
@@ -49,7 +45,6 @@ const precededBy: Readonly<Record<string, string>> = { "catalog-sync": "catalog-
 export interface Scheduler {
   /** The reason if it starts no more runs because the program was replaced. */
   readonly suspension: () => string | undefined;
-  /** The jobs whose first run has not finished. */
   readonly starting: ReadonlySet<PlannedJob>;
   /** Settles when every job that had never succeeded has finished its first run. */
   readonly firstRuns: Promise<void>;
@@ -148,9 +143,9 @@ class ScheduleFollower {
   readonly #context: SchedulingContext;
   readonly #onRun: () => void;
   #begun = Number.POSITIVE_INFINITY;
-  /** Since when nothing has kept the job from running here. */
+  /** Since when nothing has kept the job from running here; infinity while something does. */
   #idleSince = Number.POSITIVE_INFINITY;
-  /** Since when the job has had its schedule. */
+  /** When the job got its schedule. */
   #scheduled: number | undefined;
   /** A run from before the clock was set back, whose time has come again. */
   #repeated: Run | undefined;
@@ -228,7 +223,7 @@ class ScheduleFollower {
     return jobPause.resumedAt === null ? undefined : Math.max(this.#scheduled, Date.parse(jobPause.resumedAt));
   }
 
-  /** Reports a run in the future once. After a wrong clock was corrected, the schedule continues from now. */
+  /** Reports a run once. After a wrong clock was corrected, the schedule continues from now. */
   #reportAhead(run: Run, now: number): void {
     if (run.id === this.#reportedAhead) return;
     this.#reportedAhead = run.id;

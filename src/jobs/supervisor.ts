@@ -156,7 +156,6 @@ interface WatchedRun extends Disposable {
   readonly stop: (reason: string) => void;
 }
 
-/** Stops a run when the context's signal aborts, when it is cancelled, or when it loses its lease. */
 function watchRun(id: number, { database, config, signal }: SupervisorContext): WatchedRun {
   const stopping = new AbortController();
   const stop = (reason: string) => stopping.abort(reason);

@@ -174,7 +174,6 @@ export interface ProductReading {
   readonly beganMs: number;
   /** Whether it took several responses, which may show different states. */
   readonly isPaged: boolean;
-  /** Undefined when the shop has no such product. */
   readonly found: PlatformProduct | undefined;
 }
 
@@ -187,7 +186,6 @@ export interface CatalogPage {
   readonly products: readonly (PlatformProduct | UnusableProduct)[];
   /** Products that do not fit on a page and must be read one by one. */
   readonly unread: readonly bigint[];
-  /** The highest id, after which reading can continue. */
   readonly lastId: bigint;
 }
 
@@ -233,7 +231,6 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** The platform did not answer, or refused the request. */
 export class PlatformError extends ServiceError {
   /** Whether other reads would fail, too. */
   readonly isGeneral: boolean;

@@ -3,7 +3,6 @@ interface Page<Node> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor?: string | null };
 }
 
-/** Reads a list from its beginning, and returns the nodes of each page. */
 export async function* listPages<Node>(
   read: (after: string | null) => Promise<Page<Node>>,
 ): AsyncGenerator<readonly Node[]> {

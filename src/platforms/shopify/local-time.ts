@@ -1,8 +1,7 @@
 import { findTimeZone } from "../../base/time-zone.ts";
 
 /**
- * Converts UTC timestamps to a time zone: `2026-03-08T06:30:00Z` becomes
- * `2026-03-08T01:30:00-05:00`. Fractions of a second are dropped.
+ * `2026-03-08T06:30:00Z` becomes `2026-03-08T01:30:00-05:00`, without fractions of a second.
  * @returns a function that throws RangeError when its text is not an instant
  * @throws Error when the zone is unknown
  */

@@ -22,7 +22,6 @@ export interface ShopUnits {
   readonly readAtMs: number;
 }
 
-/** @throws Error when the zone is unknown */
 export const unitsOf = (timeZone: string, weightUnit: string, readAtMs: number): ShopUnits => ({
   toLocal: localTimeFormatter(timeZone),
   weightUnit,

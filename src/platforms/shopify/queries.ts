@@ -154,9 +154,8 @@ mutation BulkCancel($id: ID!) {
   };
 
   /**
-   * The queries of bulk operations. One allows five connections, which `products` uses up, so
-   * `media` reads the timestamps of the images, and publications. `__typename` and `id` come first, where
-   * `bulk/partitions.ts` expects them.
+   * A bulk operation allows five connections, which `products` uses up, so `media` reads image times and
+   * publications. `bulk/partitions.ts` expects `__typename` and `id` first.
    */
   const all = (field: string, fields: string) => `${field} { edges { node { __typename ${fields} } } }`;
   const metafields = ofNamespace === "" ? "metafields" : `metafields(${ofNamespace})`;
