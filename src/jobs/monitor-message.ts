@@ -10,7 +10,6 @@ const maxReasonLength = 2000;
 export const describeStart = ({ name, brand }: Job, id: number) => toLines({ run: id, job: name, brand });
 
 /**
- * Describes a finished run: one fact per line, then the end of its log.
  * @param run undefined if its end could not be recorded
  * @param hide removes secrets from a text
  */

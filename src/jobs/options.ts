@@ -21,7 +21,7 @@ const pingUrl = z
 
 const pingSchema = z.strictObject({ start: pingUrl, success: pingUrl, failure: pingUrl }).partial();
 
-/** A brand's name in messages: 1 to 100 visible characters. */
+/** 1 to 100 visible characters. */
 export const isBrand = (text: string) => text.trim() !== "" && /^\P{Cc}{1,100}$/u.test(text);
 
 export const planShape = {

@@ -37,7 +37,7 @@ export function toPlan(options: PlanOptions): Plan {
   };
 }
 
-/** Follows the convention of Healthchecks. */
+/** The convention of Healthchecks. */
 function toPingUrls(ping: PlanOptions["ping"]): PingUrls {
   if (typeof ping !== "string") return ping ?? {};
   const append = (segment: string) => {

@@ -1,7 +1,7 @@
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 
 /**
- * Requests the end of a run, which its supervisor notices within seconds.
+ * The run's supervisor notices within seconds.
  * @param by name of the person
  * @returns whether the run was in progress
  */

@@ -76,10 +76,7 @@ async function record(database: Database, id: number, end: RunEnd): Promise<void
   }
 }
 
-/**
- * Checks the job's input without changing anything.
- * @param database undefined if the store does not exist yet
- */
+/** @param database undefined if the store does not exist yet */
 export function dryRunJob(database: Database | undefined, job: Job, options: RunOptions): Promise<RunResult> {
   return execute(database, undefined, job, options);
 }

@@ -274,8 +274,8 @@ async function claimAndRun(
 }
 
 /**
- * Abandons expired runs, ends their transactions, which block other runs, and removes their
- * leftovers. Forgets removed schedules, so that a job that gets one again has missed nothing.
+ * Ends transactions of abandoned runs, because they block other runs. Forgets removed schedules, so
+ * that a job that gets one again has missed nothing.
  */
 async function cleanUp(jobs: readonly PlannedJob[], context: SchedulingContext): Promise<void> {
   const { database, signal, log, removeLeftovers, upgrade } = context;

@@ -69,7 +69,6 @@ export class Reporter {
     this.counts = this.report.accepted;
   }
 
-  /** Counts one rejected row, for all of its problems. */
   reject(...problems: RejectedRow[]): void {
     this.report.rejected++;
     for (const problem of problems) this.#reject(problem);
@@ -106,7 +105,7 @@ export class Reporter {
     notes.splice(before < 0 ? notes.length : before, 1, more(count));
   }
 
-  /** Counts staged rows that later rows with the same key replace. */
+  /** @param notes describe the first of these rows */
   acceptDuplicates(count: number, notes: readonly string[]): void {
     const room = Math.max(reportedNotes - this.report.duplicates, 0);
     this.report.duplicates += count;
