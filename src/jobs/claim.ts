@@ -3,7 +3,6 @@ import { ServiceError } from "../base/errors.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { awaitedStepSeconds, type Outcome } from "./run.ts";
 
-/** The reason of a run whose lease expired while its process was running. */
 export const leaseExpired = "its lease expired, so another run may have started";
 
 export interface Claim {

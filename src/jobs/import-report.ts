@@ -1,7 +1,7 @@
 export interface RejectedRow {
   readonly file: string;
   readonly line: number;
-  /** Such as `title` or `variants[3].price`; absent if the whole row is invalid. */
+  /** Such as `variants[3].price`; absent if the whole row is invalid. */
   readonly field?: string;
   readonly reason: string;
   readonly text?: string;

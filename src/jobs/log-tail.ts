@@ -11,7 +11,6 @@ export class LogTail {
     this.#bytes = Buffer.from(all.subarray(-maxBytes));
   }
 
-  /** The reason that a failed command prints in its last line. */
   failure(): string | undefined {
     return this.text()?.match(/(?:^|\n)pds: ([^\n]*)$/)?.[1];
   }

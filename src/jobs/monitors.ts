@@ -64,10 +64,7 @@ export class Monitors {
   }
 }
 
-/**
- * @returns the problem, or undefined on success
- * @throws ServiceError if the address is refused
- */
+/** @returns the problem, if any. @throws ServiceError if the address is refused */
 async function call(fetch: Fetch, url: string, message: string): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);

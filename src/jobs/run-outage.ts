@@ -12,7 +12,7 @@ const endOfFirst = (outcomes: readonly Outcome[], condition: string) => {
   return `(SELECT finished_at FROM run WHERE id = (SELECT min(id) FROM (${ids.join(" UNION ALL ")}) AS first))`;
 };
 
-/** @returns when the first failed run since the last success ended, up to the given run */
+/** Returns the end of the first failed run since the last success, up to the given run. */
 export async function findFailingSince(
   { read }: Queryable,
   { id, job, brand }: { readonly id: number; readonly job: string; readonly brand: string },

@@ -2,7 +2,7 @@ import type { Queryable } from "../database/database.ts";
 import type { Run } from "./run.ts";
 import type { RunKind } from "./run-list.ts";
 
-/** A run on a timeline. Times are ISO 8601 in UTC. */
+/** Times are ISO 8601 in UTC. */
 export type TimelineRun = Pick<Run, "id" | "job" | "brand" | "startedAt" | "finishedAt" | "outcome">;
 
 /** Steps of equal length, in epoch milliseconds. */

@@ -143,7 +143,6 @@ export async function findLastRun({ sql }: Queryable, job: string, brand: string
   return run;
 }
 
-/** The newest run may be in progress. */
 export async function findNewestRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
@@ -155,7 +154,7 @@ export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
   return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
 }
 
-/** The last run that a schedule started, regardless of clock changes. */
+/** Not affected by clock changes. */
 export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
   const [run] = await sql<Run[]>`
     SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL

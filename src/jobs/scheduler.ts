@@ -149,7 +149,6 @@ class ScheduleFollower {
   #scheduled: number | undefined;
   /** A run from before the clock was set back, whose time has come again. */
   #repeated: Run | undefined;
-  /** The last run in the future that was reported. */
   #reportedAhead = 0;
 
   constructor(job: ScheduledJob, context: SchedulingContext, onRun: () => void) {

@@ -64,7 +64,6 @@ export class Reporter {
     this.report.accepted += count;
   }
 
-  /** Call it when the staged rows have taken effect, or would have in a real run. */
   acceptStaged(): void {
     this.counts = this.report.accepted;
   }

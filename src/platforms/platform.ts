@@ -166,7 +166,6 @@ export interface UnusableProduct {
 }
 
 export interface ProductReading {
-  /** The shop that answered. */
   readonly shopId: string;
   /** When the first request was sent, by the platform's clock: milliseconds since 1970. */
   readonly readAtMs: number;
@@ -179,7 +178,6 @@ export interface ProductReading {
 
 /** Products with consecutive ids. */
 export interface CatalogPage {
-  /** The shop that answered. */
   readonly shopId: string;
   /** When the request was sent, by the platform's clock: milliseconds since 1970. */
   readonly readAtMs: number;
