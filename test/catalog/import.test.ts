@@ -295,6 +295,11 @@ for (const engine of enginesOf("postgres")) {
           /:2: admin_graphql_api_id: expected the global identifier of its id: product 2, got "gid:/,
         ],
         [
+          "the global identifier of another type",
+          bad({ admin_graphql_api_id: "gid://shopify/Order/2" }),
+          /:2: admin_graphql_api_id: expected the global identifier of its id: product 2, got "gid:/,
+        ],
+        [
           "the global identifier of another variant",
           badVariant({ admin_graphql_api_id: "gid://shopify/ProductVariant/7" }),
           /:2: variants\[\]\.admin_graphql_api_id: expected the global identifier of its id: product 2, variants\[1\], got "gid:/,

@@ -32,7 +32,7 @@ describe("pds explain sku", () => {
     const { code, stdout } = await pds(["explain", "sku", "MUG", "--brand", "outlet"], environment);
     expect(code).toBe(1);
     expect(stdout).toStartWith(
-      "outlet has no personalization of MUG.\n- Other brands have it: acme.\n- No feed of out",
+      "Shoppers see MUG of acme; outlet has no personalization of it.\n- Other brands have it: acme.\n- No feed of out",
     );
   });
 

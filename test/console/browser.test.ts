@@ -201,7 +201,7 @@ test("a page has one primary button at most, and actions that end or remove some
   expect(offered.filter(([, look]) => look !== "action")).toEqual([[`Remove ${brand}`, "red"]]);
   for (const [name, path] of pages) {
     const primary = (await actionsOf(path)).filter(([, look]) => look === "primary");
-    expect([name, primary.length]).toEqual([name, /run$|overview|product$/.test(name) ? 0 : 1]);
+    expect([name, primary.length <= 1]).toEqual([name, true]);
   }
 });
 

@@ -235,7 +235,9 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     expect(other).not.toContain("<personalization-options");
     expect(textOf(other)).toContain("Customers do not see this one, but that of Own.");
     const missing = textOf(await load("/personalization?sku=NEW&brand=Own"));
-    expect(missing).toContain("Own has no personalization of NEW. Other brands have it: Outlet");
+    expect(missing).toContain(
+      "Shoppers see NEW of Outlet; Own has no personalization of it. Other brands have it: Outlet",
+    );
     expect(await load("/personalization?sku=NEW")).toContain("style=BLOCK&amp;brand=Outlet");
   });
 

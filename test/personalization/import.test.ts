@@ -123,6 +123,39 @@ for (const engine of enginesOf("sqlite")) {
       });
     });
 
+    const rowsOf = (name: string) =>
+      Array.from({ length: 200 }, (_, index) =>
+        JSON.stringify({
+          sku_id: `${name}${index}`,
+          style_code: "SCRIPT",
+          style_display_seq: "1",
+          style_sku_status: "A",
+        }),
+      );
+    test.each<[string, Files, RegExp]>([
+      [
+        "a row is cut off",
+        {
+          "pzlines.csv": undefined,
+          "pzlines.ndjson": [...rowsOf("A"), rowsOf("B")[0]?.slice(0, 30), ...rowsOf("C")].join("\n"),
+        },
+        /pzlines\.ndjson:401: the file ends inside the document that starts at line 201/,
+      ],
+      [
+        "a quote is not closed",
+        { "pzlines.csv": linesOf(line("A"), '"B,SCRIPT,1,A', line("C")) },
+        /pzlines\.csv:3: missing closing quote: the file ends inside this row/,
+      ],
+    ])("is refused, also by force, when %s: it may hide any number of rows", async (_, changes, message) => {
+      await importFiles(feedFiles, "--force");
+      const before = await getPersonalization("MUG");
+      expect(await importFiles({ ...feedFiles, ...changes }, "--force")).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(message),
+      });
+      expect(await getPersonalization("MUG")).toBe(before);
+    });
+
     test("of one brand keeps other brands; a SKU of several is the configured brand's", async () => {
       await importFiles({ ...feedFiles, "pzlines.csv": linesOf(line("BOTH", "SCRIPT", "acme"), line("OURS")) });
       await importFiles(

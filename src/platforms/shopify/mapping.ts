@@ -37,8 +37,6 @@ export function convert(
   { kept, namespaces, publication }: Pick<DocumentSet, "kept" | "namespaces" | "publication"> = nothingChosen,
 ): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
   try {
-    if (product.id !== `gid://shopify/Product/${product.legacyResourceId}`)
-      throw new Error(`it was sent with the identifier ${product.id}`);
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
     const unnamedImages: UnnamedImage[] = [];
     return {
@@ -64,6 +62,8 @@ export function toProduct(
   publication = "",
   unnamed: UnnamedImage[] = [],
 ): Product {
+  if (!product.id.startsWith("gid://shopify/Product/"))
+    throw new Error(`it was sent with the identifier ${product.id}`);
   const { toLocal } = shop;
   const id = toId(product.legacyResourceId);
   const options = product.options.toSorted(byPosition);

@@ -322,6 +322,13 @@ describe("a Shopify product", () => {
     expect(mapped({ [from]: value })[field]).toEqual(expected as Product[typeof field]);
   });
 
+  test.each<[keyof CompleteProduct, string, string]>([
+    ["status", "PAUSED", "it has the unknown status PAUSED"],
+    ["id", "gid://shopify/Order/632910392", "it was sent with the identifier gid://shopify/Order/632910392"],
+  ])("with the %s %s is rejected", (field, value, message) => {
+    expect(() => mapped({ [field]: value })).toThrow(message);
+  });
+
   test("orders options and variants by position", () => {
     const { options, variants } = mapped({
       options: [
