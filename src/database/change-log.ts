@@ -76,7 +76,7 @@ export interface ChangeLogOptions {
   readonly onLost: () => void;
 }
 
-/** Every process polls the log, so that it sees all changes, whoever made them. */
+/** Every process polls the log, so that it also sees the changes of the others. */
 export class ChangeLog {
   #verifiedAtMs = performance.now();
   #isStoreUnreachable = false;

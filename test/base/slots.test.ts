@@ -4,7 +4,7 @@ import { Slots } from "../../src/base/slots.ts";
 const { signal } = new AbortController();
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("a freed slot goes to whoever has waited longest, and no more are taken than there are", async () => {
+test("a freed slot goes to the one that has waited longest, and no more are taken than there are", async () => {
   const slots = new Slots(2);
   const held: Disposable[] = [];
   const order: number[] = [];

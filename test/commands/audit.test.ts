@@ -125,6 +125,23 @@ describe.each([...enginesOf("sqlite")])("on %s, the audit has", (engine) => {
     ]);
   });
 
+  test.concurrent("rollbacks at the same time, each with the versions that it changed", async () => {
+    const { audit, run, importFeeds, query } = await createWorld(engine);
+    await importFeeds();
+    await importFeeds();
+    const [{ count: stored } = { count: 0 }] = await query<{ count: number }>(
+      "SELECT count(*) AS count FROM generation",
+    );
+    expect(Number(stored)).toBeGreaterThan(2);
+    await Promise.all([1, 2, 3].map(() => run("rollback", "personalization")));
+    const done = (await audit()).filter(([, , outcome]) => outcome === "done");
+    expect(done.length).toBeGreaterThan(0);
+    for (const [, subject, , result] of done) {
+      const [from, to] = `${subject}`.match(/\d+/g) ?? [];
+      expect(result).toBe(`made generation ${to} current instead of ${from}`);
+    }
+  });
+
   test.concurrent("rollbacks of presentations", async () => {
     const { audit, run, query } = await createWorld(engine);
     await query(`INSERT INTO presentation (brand, loaded_at, since, entries, feed, document)
