@@ -142,11 +142,13 @@ function keepLog(database: Database, id: number, tail: LogTail): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** A process that exits immediately does not read it; its exit status tells why. */
+/** A process that has ended does not read it; its exit status tells why. */
 export function sendLine(stdin: Bun.FileSink, line: string): void {
+  // Each may be a promise that rejects, which would end this process.
+  const ignoreFailure = (sent: number | Promise<number>) => void Promise.resolve(sent).catch(() => {});
   try {
-    stdin.write(`${line}\n`);
-    void Promise.resolve(stdin.flush()).catch(() => {});
+    ignoreFailure(stdin.write(`${line}\n`));
+    ignoreFailure(stdin.flush());
   } catch {}
 }
 
