@@ -159,7 +159,7 @@ for (const engine of enginesOf("sqlite")) {
         await expectFailure(response, id, 503);
       }
       expect(countPlatformRequests(platform)).toBe(1);
-      expect(service.log()).toContain('"cause":"cannot be read: ');
+      await until("the log has the reason", () => service.log().includes('"cause":"cannot be read: '));
     });
 
     test("is not requested when its id is invalid", async () => {

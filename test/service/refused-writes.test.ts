@@ -41,7 +41,7 @@ test("a store that accepts no writes is named in probe, metrics, console, log, a
     expect(await (await fetch(service.adminUrl)).text()).toContain(
       "The store accepts no writes or is damaged, so jobs fail",
     );
-    expect(service.log()).toContain('"msg":"the store accepts no writes, or is damaged"');
+    await until("the log has it", () => service.log().includes('"msg":"the store accepts no writes, or is damaged"'));
     const check = await pds(["check"], environment);
     expect([check.code, check.stdout + check.stderr]).toEqual([
       1,
