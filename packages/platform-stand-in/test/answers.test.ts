@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../src/stand-in.ts";
-import { dig, pages, productById, productGid, queryProduct, readDocument, sendQuery } from "./client.ts";
+import { dig, productGid, queryProduct, sendQuery } from "./client.ts";
+import { productById } from "./documents.ts";
 
 const platform = startStandIn({
   products: 20,
@@ -85,12 +86,13 @@ describe("a response", () => {
   });
 });
 
+const posPublished = `query ($id: ID!, $pos: ID!) {
+  product(id: $id) { id posPublished: publishedOnPublication(publicationId: $pos) }
+}`;
+
 describe("a scope that was not granted", () => {
   test("makes the field null and names the required scope", async () => {
-    const { status, data, errors } = await sendQuery(platform, readDocument("posPublished"), {
-      id,
-      pos: publication(1),
-    });
+    const { status, data, errors } = await sendQuery(platform, posPublished, { id, pos: publication(1) });
     expect(status).toBe(200);
     expect(data).toEqual({ product: null });
     expect(errors).toEqual([
@@ -114,24 +116,35 @@ describe("a scope that was not granted", () => {
     expect(dig(errors, "0.extensions.requiredAccess")).toBe("`read_products` access scope.");
   });
 
-  test("is all that an app needs for the optional documents", async () => {
-    for (const name of ["posPublished", "publishedScope", "variantFulfillment"]) {
-      const { data, errors } = await sendQuery(
-        platform,
-        readDocument(name),
-        { id, pos: publication(2) },
-        { token: "wide" },
-      );
-      expect(errors).toBeUndefined();
-      expect(dig(data, "product.id")).toBe(id);
-    }
+  test.each([
+    ["one publication", posPublished],
+    [
+      "all publications",
+      ofProduct(`resourcePublications(first: 50, onlyPublished: true) {
+        nodes { isPublished publishDate publication { id catalog { id title } } }
+      }`),
+    ],
+    [
+      "fulfillment",
+      ofProduct(`variants(first: 50) { nodes { inventoryItem { inventoryLevels(first: 5) { nodes {
+        location { id isFulfillmentService fulfillmentService { handle type } }
+      } } } } }`),
+    ],
+  ])("is all that an app needs to read %s", async (_, text) => {
+    const { data, errors } = await sendQuery(platform, text, { id, pos: publication(2) }, { token: "wide" });
+    expect(errors).toBeUndefined();
+    expect(dig(data, "product.id")).toBe(id);
   });
 });
 
 test("a document with an unused fragment is rejected", async () => {
-  const { errors } = await sendQuery(platform, `{ shop { name } } ${pages.slice(pages.indexOf("fragment"))}`);
+  const { errors } = await sendQuery(platform, "{ shop { name } } fragment Unused on Shop { name }");
   expect(dig(errors, "0.extensions.code")).toBe("useAndDefineFragment");
 });
+
+function ofProduct(fields: string): string {
+  return `query ($id: ID!) { product(id: $id) { id ${fields} } }`;
+}
 
 function publication(number: number): string {
   return `gid://shopify/Publication/18000${number}`;

@@ -2,18 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import type { LineOrder } from "../src/bulk/order.ts";
 import { startStandIn } from "../src/stand-in.ts";
-import {
-  bulk,
-  bulkInner,
-  dig,
-  digList,
-  digText,
-  finishRun,
-  readLines,
-  readRun,
-  sendQuery,
-  startRun,
-} from "./client.ts";
+import { dig, digList, digText, finishRun, readLines, readRun, sendQuery, startRun } from "./client.ts";
+import { bulk, bulkInner } from "./documents.ts";
 
 const platform = startStandIn({
   products: 40,

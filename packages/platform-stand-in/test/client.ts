@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { defaultApp } from "../src/options.ts";
 import type { StandIn } from "../src/stand-in.ts";
+import { bulk, productById, productsUpdatedSince } from "./documents.ts";
 
 export interface QueryResult {
   readonly status: number;
@@ -37,27 +37,6 @@ export function digList(value: unknown, path: string): readonly unknown[] {
   const found = dig(value, path);
   if (!Array.isArray(found)) throw new Error(`no list at ${path}, but ${JSON.stringify(found)}`);
   return found;
-}
-
-export function readDocument(name: string): string {
-  return readFileSync(new URL(`./documents/${name}.graphql`, import.meta.url), "utf8");
-}
-
-/** The page queries use fragments that only the first query defines. */
-export function readPages(): string {
-  const first = readDocument("productById");
-  const fragments = first.slice(first.indexOf("fragment LegacyImage"));
-  return `${readDocument("productPages")}\n${fragments}`;
-}
-
-export const productById = readDocument("productById");
-export const productsUpdatedSince = readDocument("productsUpdatedSince");
-export const bulk = readDocument("bulk");
-export const pages = readPages();
-
-/** The inner bulk query for all products, or for those that match `search`. */
-export function bulkInner(search = ""): string {
-  return readDocument("bulkInner").replace(/query: "[^"]*"/, `query: ${JSON.stringify(search)}`);
 }
 
 export function productGid(id: string): string {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { startStandIn } from "../src/stand-in.ts";
-import { bulkInner, digText, finishRun, readLines } from "./client.ts";
+import { digText, finishRun, readLines } from "./client.ts";
+import { bulkInner } from "./documents.ts";
 
 const platform = startStandIn({ products: 5, bulk: { createdMs: 0, runningMs: 0, cancelingMs: 0 } });
 afterAll(() => platform.stop());

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../src/stand-in.ts";
-import { dig, digList, digText, productsUpdatedSince, sendQuery, walkProducts } from "./client.ts";
+import { dig, digList, digText, sendQuery, walkProducts } from "./client.ts";
+import { productsUpdatedSince } from "./documents.ts";
 
 const platform = startStandIn({ products: 2_000, specials: ["hugeId"], bucket: { maximumAvailable: 1_000_000 } });
 afterAll(() => platform.stop());

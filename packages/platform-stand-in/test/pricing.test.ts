@@ -1,18 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { connectionFactor } from "../src/graphql/cost.ts";
 import { startStandIn } from "../src/stand-in.ts";
-import {
-  bulk,
-  bulkInner,
-  dig,
-  digList,
-  pages,
-  productById,
-  productGid,
-  productsUpdatedSince,
-  queryProduct,
-  sendQuery,
-} from "./client.ts";
+import { dig, digList, productGid, queryProduct, sendQuery } from "./client.ts";
+import { bulk, bulkInner, productById, productsUpdatedSince } from "./documents.ts";
 
 const platform = startStandIn({ products: 30, bucket: { maximumAvailable: 100_000 } });
 afterAll(() => platform.stop());
@@ -42,9 +32,6 @@ describe("the requested cost", () => {
       },
     ],
     ["ProductsUpdatedSince", 13, productsUpdatedSince, { query: "" }],
-    ["a page of variants", 87, pages, { id }, "ProductVariantsPage"],
-    ["a page of metafields", 14, pages, { id }, "ProductMetafieldsPage"],
-    ["a page of images", 38, pages, { id }, "ProductImagesPage"],
     ["a mutation", 10, bulk, { query: bulkInner() }, "BulkProductsRun"],
     ["a poll of a bulk run", 1, bulk, { id: "gid://shopify/BulkOperation/1" }, "BulkOperationById"],
     ["one object", 1, "{ shop { name } }", {}],
