@@ -7,7 +7,6 @@ import { productSchema } from "../../../src/contract/product.ts";
 import { toId } from "../../../src/contract/product-values.ts";
 import { ChangingProductError, type PointsReport, type Priority } from "../../../src/platforms/platform.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
-import { listProducts } from "../../../src/platforms/shopify/list-products.ts";
 import { documents } from "../../../src/platforms/shopify/queries.ts";
 import { type RequestFailure, retryDelayMs, ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
@@ -505,12 +504,6 @@ describe("the version of the API", () => {
     }
     expect(levelsOf(lines)).toEqual([warn]);
   });
-
-  test("is not logged when it is the requested one", async () => {
-    const { request, lines } = connect(platform.graphqlUrl());
-    await readShop(request, live());
-    expect(lines).toEqual([]);
-  });
 });
 
 describe("the cost budget", () => {
@@ -755,7 +748,7 @@ describe("reading a product", () => {
     ["variants", 250],
     ["images", 60],
     ["metafields", 60],
-  ])("reads %s, of which there are %d, in one state, though the product changes all the time", async (list, length) => {
+  ])("reads all %s (%d) in one state, though the product changes all the time", async (list, length) => {
     await using busy = startOwn({ bucket: plenty });
     const id = busy.catalog.add({ shape: { variants: 2, [list]: length } });
     const { request } = connect(busy.graphqlUrl());
@@ -837,29 +830,6 @@ describe("reading a product", () => {
       if (operation === "ProductVariantsPage") catalog.remove(id);
     });
     expect(await readFound(removing, BigInt(id), live())).toBeUndefined();
-  });
-});
-
-describe("listing products", () => {
-  test("returns each product once, ordered by its last change", async () => {
-    const { request } = connect(platform.graphqlUrl());
-    const listed: { id: bigint; updatedAt: string }[] = [];
-    for await (const page of listProducts(request, undefined, live())) listed.push(...page);
-    expect(listed.map(({ id }) => `${id}`).toSorted()).toEqual(catalog.ids(0, 1000).toSorted());
-    expect(listed.map(({ updatedAt }) => updatedAt)).toEqual(listed.map(({ updatedAt }) => updatedAt).toSorted());
-    for (const { id, updatedAt } of listed) expect(recordOf(`${id}`)).toBe(updatedAt);
-  });
-
-  const recordOf = (id: string) => catalog.findProduct(id)?.updatedAt;
-
-  test("since an instant returns products that changed then or later", async () => {
-    const { request } = connect(platform.graphqlUrl());
-    const times = catalog.ids(0, 1000).map((id) => recordOf(id) ?? "");
-    const since = times.toSorted()[Math.floor(times.length / 2)] ?? "";
-    let listed = 0;
-    for await (const page of listProducts(request, Date.parse(since), live())) listed += page.length;
-    expect(listed).toBe(times.filter((time) => time >= since).length);
-    expect(listed).toBeLessThan(times.length);
   });
 });
 
