@@ -65,7 +65,14 @@ function createNamespace(options: Partial<CacheNamespace> = {}) {
     await at(-1).succeed(body);
     await loading;
   };
-  return { namespace, loads, at, last: () => at(-1), loadInto };
+  /** Requests the key `a`, and expects the failure of its load. */
+  const expectFailure = async (cache: ResponseCache, message: string) => {
+    const failed = Promise.resolve(cache.get(namespace, "a"));
+    failed.catch(() => {});
+    await at(-1).fail(message);
+    expect(failed).rejects.toThrow(message);
+  };
+  return { namespace, loads, at, last: () => at(-1), loadInto, expectFailure };
 }
 
 /** A namespace that loads without waiting. */
@@ -117,17 +124,6 @@ describe("the response cache", () => {
     expect(cache.counts).toMatchObject({ misses: 2, collapsed: 49, hits: 2, failed: 0 });
   });
 
-  test("separates the keys of two namespaces", async () => {
-    const cache = new ResponseCache(megabyte, always);
-    const one = namespaceOf(() => ({ body: toBody("1"), isEmpty: false }), { name: "one" });
-    const other = namespaceOf(() => ({ body: toBody("2"), isEmpty: false }), { name: "other" });
-    await fill(cache, one, "a");
-    await fill(cache, other, "a");
-    cache.invalidate("one", "a");
-    expect(bodyOf(cached(cache.get(other, "a")))).toBe("2");
-    expect(cache.get(one, "a")).toBeInstanceOf(Promise);
-  });
-
   test("never exceeds its maximum size, and evicts least recently used entries first", async () => {
     const body = "x".repeat(3000);
     const namespace = namespaceOf(() => ({ body: toBody(body), isEmpty: false }));
@@ -163,7 +159,7 @@ describe("the response cache", () => {
     expect(cache.bytes).toBe(0);
   });
 
-  test("counts the purge tags and fingerprints of a response, of which one with many SKUs has many", async () => {
+  test("counts the purge tags and fingerprints of a response, which has many if it has many SKUs", async () => {
     const cache = new ResponseCache(megabyte, always);
     const purgeTags = { field: "xkey", value: "t".repeat(8000) };
     const fingerprints = Array.from({ length: 500 }, (_, index) => index);
@@ -383,7 +379,7 @@ describe("the response cache", () => {
   });
 
   test("serves the stale response after a failed load until its stale-if-error time ends", async () => {
-    const { namespace, loads, last, loadInto } = createNamespace({ isInvalidated: false });
+    const { namespace, loads, last, loadInto, expectFailure } = createNamespace({ isInvalidated: false });
     const cache = new ResponseCache(megabyte, always);
     await loadInto(cache, "old");
 
@@ -412,10 +408,7 @@ describe("the response cache", () => {
     await last().fail("away");
     expect(bodyOf(await latest)).toBe("old");
     nowMs += 1;
-    const tooLate = Promise.resolve(cache.get(namespace, "a"));
-    tooLate.catch(() => {});
-    await last().fail("still away");
-    expect(tooLate).rejects.toThrow("still away");
+    await expectFailure(cache, "still away");
     expect(cache.counts.failed).toBe(5);
   });
 
@@ -566,7 +559,7 @@ describe("the response cache", () => {
 
   test("serves cached responses with their age, up to a limit, while invalidation does not work", async () => {
     let unverifiedMs = 0;
-    const { namespace, loads, last, loadInto } = createNamespace({ freshMs: 300_000 });
+    const { namespace, loads, loadInto, expectFailure } = createNamespace({ freshMs: 300_000 });
     const cache = new ResponseCache(megabyte, () => nowMs - unverifiedMs);
     await loadInto(cache, "A");
     const lose = (ms: number) => {
@@ -581,17 +574,14 @@ describe("the response cache", () => {
     cached(cache.get(namespace, "a"));
     expect(loads).toHaveLength(1);
     lose(100_001);
-    const refused = Promise.resolve(cache.get(namespace, "a"));
-    refused.catch(() => {});
-    await last().fail("lost");
-    expect(refused).rejects.toThrow("lost");
+    await expectFailure(cache, "lost");
     unverifiedMs = 0;
     expect(statusOf(cached(cache.get(namespace, "a")))).toBe("pds; hit");
   });
 
   test("computes the age of polled entries from their load", async () => {
     let unverifiedMs = 0;
-    const { namespace, last, loadInto } = createNamespace({
+    const { namespace, loadInto, expectFailure } = createNamespace({
       isInvalidated: false,
       freshMs: 500,
       staleWhileRevalidateMs: 0,
@@ -603,11 +593,7 @@ describe("the response cache", () => {
     unverifiedMs = 2000;
     expect(ageOf(cached(cache.get(namespace, "a")))).toBe("4");
     nowMs += 60_000;
-    const refused = Promise.resolve(cache.get(namespace, "a"));
-    refused.catch(() => {});
-    expect(refused).toBeInstanceOf(Promise);
-    await last().fail("lost");
-    expect(refused).rejects.toThrow("lost");
+    await expectFailure(cache, "lost");
   });
 
   const names = ["a", "b", "c", "d"];
