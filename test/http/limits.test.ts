@@ -60,6 +60,8 @@ describe("a client that exceeds the rate limit", () => {
       const response = await asking(behindProxy, client, of);
       expect(response.status).toBe(429);
       expect(response.headers.get("retry-after")).toBe("12");
+      expect(response.headers.get("ratelimit-policy")).toBe(`"minute";q=${perMinute};w=60`);
+      expect(response.headers.get("ratelimit")).toBe(`"minute";r=0;t=12`);
       expect(response.headers.get("cache-control")).toBe("no-store");
       expect(response.headers.get("access-control-allow-origin")).toBe("*");
       expect(response.headers.get("x-content-type-options")).toBe("nosniff");
@@ -74,14 +76,6 @@ describe("a client that exceeds the rate limit", () => {
     }
     // Other clients are not affected.
     expect((await asking(behindProxy, "192.0.2.2")).status).toBe(200);
-  });
-
-  test("gets the rate-limit headers with a rejection, too", async () => {
-    let response = await asking(behindProxy, "192.0.2.3");
-    for (let time = 0; time < perMinute; time++) response = await asking(behindProxy, "192.0.2.3");
-    expect(response.status).toBe(429);
-    expect(response.headers.get("ratelimit-policy")).toBe(`"minute";q=${perMinute};w=60`);
-    expect(response.headers.get("ratelimit")).toBe(`"minute";r=0;t=12`);
   });
 
   test("does not see its remaining requests in a response that caches repeat to others", async () => {
@@ -139,11 +133,6 @@ describe("a client that exceeds the rate limit", () => {
   ])("is identified behind trusted proxies by the last other address: %s", async (_, toForwarded) => {
     const clients = Array.from({ length: perMinute + 1 }, (_, time) => toForwarded(time));
     expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, 429]);
-  });
-
-  test("is separate from other clients behind the same proxy", async () => {
-    const clients = Array.from({ length: 3 * perMinute }, (_, index) => `198.51.100.${100 + index}, 10.0.0.1`);
-    expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, ...allowed, ...allowed]);
   });
 
   test("may still send probes to both listeners", async () => {
