@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Product } from "../contract/product.ts";
+import type { Image, Product } from "../contract/product.ts";
 import { productSchema } from "../contract/product.ts";
 import type { Id } from "../contract/product-values.ts";
 import { normalizeProduct } from "./product-normalization.ts";
@@ -30,17 +30,38 @@ export function parseProduct(
 
 const statuses = ["active", "archived", "draft", "unlisted"];
 
-/** No export of a platform has these values, although the contract allows them. */
+/**
+ * No export of a platform has these values, although the contract allows them. An image may name
+ * variants that are missing: Shopify's REST API returns at most 100 of a product.
+ */
 function findFaults(product: Product): Fault[] {
-  const faults = [...findForeignParts(product), ...findForeignNodes(product)];
-  if (!statuses.includes(product.status)) {
-    faults.push({ path: ["status"], reason: `expected one of ${statuses.join(", ")}`, value: product.status });
+  const { image, images, variants } = product;
+  const isKnownImage = new Set<unknown>(images.map(({ id }) => id));
+  const faults = [...findForeignParts(product), ...findForeignNodes(product), ...findRepeatedParts(product)];
+  const expect = (isValid: boolean, path: PropertyKey[], reason: string, value: unknown) => {
+    if (!isValid) faults.push({ path, reason, value });
+  };
+  const expectImage = (id: Id | null, path: PropertyKey[]) =>
+    expect(id === null || isKnownImage.has(id), path, "expected the id of one of its images", id);
+  expect(statuses.includes(product.status), ["status"], `expected one of ${statuses.join(", ")}`, product.status);
+  for (const name of ["title", "handle"] as const) {
+    expect(product[name].trim() !== "", [name], "expected text", product[name]);
   }
-  for (const [index, image] of product.images.entries()) {
+  const places = images.map((each, index): [PropertyKey[], Image] => [["images", index], each]);
+  if (image !== null) places.push([["image"], image]);
+  for (const [path, { src, ...sizes }] of places) {
+    expect(/^https?:\/\/[^/]/i.test(src), [...path, "src"], "expected a URL that starts with http:// or https://", src);
     for (const name of ["width", "height"] as const) {
-      if (image[name] >= 0) continue;
-      faults.push({ path: ["images", index, name], reason: "expected 0 or more", value: image[name] });
+      expect(sizes[name] >= 0, [...path, name], "expected 0 or more", sizes[name]);
     }
+  }
+  expectImage(image?.id ?? null, ["image", "id"]);
+  for (const [index, variant] of variants.entries()) {
+    for (const name of ["price", "compare_at_price", "grams", "weight"] as const) {
+      const value = variant[name];
+      expect(!`${value}`.startsWith("-"), ["variants", index, name], "expected 0 or more", value);
+    }
+    expectImage(variant.image_id, ["variants", index, "image_id"]);
   }
   return faults;
 }
@@ -68,6 +89,27 @@ function findForeignNodes(product: Product): Fault[] {
 
 type Node = Pick<Product, "id" | "admin_graphql_api_id">;
 type TypedNode = [path: PropertyKey[], type: string, node: Node];
+
+/** Parts with the id of an earlier one in the same list. */
+function findRepeatedParts({ images, options, variants, metafields }: Product): Fault[] {
+  const lists: [path: PropertyKey[], parts: readonly Pick<Product, "id">[]][] = [
+    [["images"], images],
+    [["options"], options],
+    [["variants"], variants],
+    [["metafields"], metafields],
+  ];
+  for (const [index, variant] of variants.entries())
+    lists.push([["variants", index, "metafields"], variant.metafields]);
+  const faults: Fault[] = [];
+  for (const [path, parts] of lists) {
+    const seen = new Set<Id>();
+    for (const [index, { id }] of parts.entries()) {
+      if (seen.has(id)) faults.push({ path: [...path, index, "id"], reason: "is that of another", value: id });
+      seen.add(id);
+    }
+  }
+  return faults;
+}
 
 /** Parts that say that they belong to another product. */
 function findForeignParts({ id, image, images, options, variants }: Product): Fault[] {
@@ -108,7 +150,8 @@ function formatPath(path: readonly PropertyKey[], formatIndex = (index: number) 
     .slice(1);
 }
 
-function nameOf(document: unknown): string {
+/** Names a product in messages; empty if the document has neither id nor handle. */
+export function nameOf(document: unknown): string {
   const { id, handle }: Readonly<Record<string, unknown>> = Object(document);
   const name = id ?? handle;
   return name == null ? "" : `product ${describeValue(name)}`;

@@ -3,10 +3,10 @@ import { ServiceError } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
 import type { Product } from "../contract/product.ts";
 import { checkFile, readText, throwChanged } from "../feed/file.ts";
-import { type JsonDocument, JsonSplitter } from "../feed/json.ts";
-import type { RejectedRow } from "../jobs/import-report.ts";
+import { findRepeatedField, type JsonDocument, JsonSplitter } from "../feed/json.ts";
+import { excerpt, type RejectedRow } from "../jobs/import-report.ts";
 import { findForeignForm, findForeignText } from "./foreign-forms.ts";
-import { parseProduct } from "./product-document.ts";
+import { nameOf, parseProduct } from "./product-document.ts";
 
 export type ProductDocument =
   | { readonly product: Product; readonly file: string; readonly line: number }
@@ -43,7 +43,7 @@ async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<Pro
     yield { rejected: [{ file, line: 1, reason: "the file is empty; export it again, or write [] for no products" }] };
 }
 
-function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file: string): Generator<ProductDocument> {
+function* readDocument({ text, line, keys }: JsonDocument, file: string): Generator<ProductDocument> {
   let document: unknown;
   try {
     document = parseJson(text);
@@ -62,9 +62,28 @@ function* readDocument({ text, line }: Pick<JsonDocument, "text" | "line">, file
   if (hasList && !hasOne) return;
   const unwrapped = hasOne ? fields.product : document;
   refuse(file, line, findForeignForm(unwrapped));
+  // The parser keeps only the last of several fields with the same name.
+  if (countFields(document) !== keys) {
+    const reason = `has the field ${excerpt(findRepeatedField(text))} more than once`;
+    yield { rejected: [{ file, line, reason, text: nameOf(unwrapped) || excerpt(text) }] };
+    return;
+  }
   const parsed = parseProduct(unwrapped);
   if (parsed.product) yield { product: parsed.product, file, line };
   else yield { rejected: parsed.problems.map((problem) => ({ file, line, ...problem })) };
+}
+
+/** Of all objects in a JSON value. Not recursive: a value may be nested deeply. */
+function countFields(value: unknown): number {
+  let fields = 0;
+  const pending = [value];
+  for (const each of pending) {
+    if (typeof each !== "object" || each === null) continue;
+    const members = Object.values(each);
+    if (!Array.isArray(each)) fields += members.length;
+    for (const member of members) if (typeof member === "object") pending.push(member);
+  }
+  return fields;
 }
 
 function refuse(file: string, line: number, reason: string | undefined): void {
@@ -80,7 +99,7 @@ function* readList({ text, line }: Pick<JsonDocument, "text" | "line">, file: st
       continue;
     }
     for (const inner of name === "products" ? new JsonSplitter().push(part.text) : []) {
-      yield* readDocument({ text: inner.text, line: line + part.line + inner.line - 2 }, file);
+      yield* readDocument({ ...inner, line: line + part.line + inner.line - 2 }, file);
     }
     name = undefined;
   }

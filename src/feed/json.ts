@@ -44,6 +44,8 @@ export interface JsonDocument {
   readonly line: number;
   /** Top-level fields, including duplicates. */
   readonly fields: number;
+  /** Fields of all objects in it, including duplicates. */
+  readonly keys: number;
   /** Undefined if it was not parsed. */
   readonly value?: object;
 }
@@ -150,7 +152,7 @@ export class JsonSplitter {
         }
       } else if (closes) {
         if (!this.#inDocument && character !== this.#closers.at(-1)) {
-          yield { text: chunk.charAt(index), line: this.#line, fields: 0 };
+          yield { text: chunk.charAt(index), line: this.#line, fields: 0, keys: 0 };
           continue;
         }
         if (!this.#inDocument) this.#closers.pop();
@@ -175,7 +177,9 @@ export class JsonSplitter {
     const text = line.trimEnd();
     const fields = Object.keys(value).length;
     const isPlain = fields === countColons(text) && !text.includes("[") && text.length <= this.#limits.maxLength;
-    return isPlain && fields <= this.#limits.maxKeys ? { text, line: this.#line, fields, value } : undefined;
+    return isPlain && fields <= this.#limits.maxKeys
+      ? { text, line: this.#line, fields, keys: fields, value }
+      : undefined;
   }
 
   #checkLength(length: number): void {
@@ -219,7 +223,7 @@ export class JsonSplitter {
 
   #end(rest: string): JsonDocument {
     this.#checkLength(this.#text.length + rest.length);
-    const document = { text: this.#text + rest, line: this.#startLine, fields: this.#fields };
+    const document = { text: this.#text + rest, line: this.#startLine, fields: this.#fields, keys: this.#keys };
     this.#text = "";
     this.#inDocument = false;
     return document;
@@ -231,4 +235,21 @@ function countColons(text: string): number {
   let count = 0;
   for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;
   return count;
+}
+
+/** The first field that an object of a valid JSON text has more than once. */
+export function findRepeatedField(text: string): string {
+  const objects: Set<string>[] = [];
+  let last = "";
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g)) {
+    if (token === "{" || token === "[") objects.push(new Set());
+    else if (token === "}" || token === "]") objects.pop();
+    else if (token !== ":") last = token;
+    else {
+      const name = JSON.parse(last) as string;
+      if (objects.at(-1)?.has(name)) return name;
+      objects.at(-1)?.add(name);
+    }
+  }
+  return "";
 }

@@ -120,7 +120,7 @@ for (const engine of enginesOf("postgres")) {
         ...rest,
         body_html: null,
         images: [second, first],
-        variants: [{ ...variant, barcode: null, sku: null }],
+        variants: [{ ...variant, image_id: 503, barcode: null, sku: null }],
         unknown: { nested: true },
       };
       expect((await importing(JSON.stringify({ product: document }))).code).toBe(0);
@@ -129,7 +129,7 @@ for (const engine of enginesOf("postgres")) {
         body_html: "",
         images: [second, first],
         image: first,
-        variants: [toVariant(5, { sku: "", metafields: [] })],
+        variants: [toVariant(5, { image_id: 503, sku: "", metafields: [] })],
         metafields: [],
       };
       expect(await answer(5)).toBe(stored(expected as Product));
@@ -221,6 +221,13 @@ for (const engine of enginesOf("postgres")) {
       expect(await answer(6)).toBe(stored(product(served)));
     });
 
+    test("accepts an image of a variant that is missing, as after the first 100 of an export", async () => {
+      const images = toProduct(6).images.map((image) => ({ ...image, variant_ids: [401, 402] }));
+      const product = toProduct(6, { images, image: images[0] as Image });
+      expect((await importing(toJson(product))).code).toBe(0);
+      expect(await answer(6)).toBe(stored(product));
+    });
+
     test("reports a duplicate product, and the last one wins", async () => {
       const last = toProduct(7, { title: "Last" });
       const { code, stderr } = await importing([toProduct(7), toProduct(8), last].map(toJson).join("\n"));
@@ -308,6 +315,60 @@ for (const engine of enginesOf("postgres")) {
           "an image of a negative width",
           bad({ images: toProduct(2).images.map((image) => ({ ...image, width: -1 })) }),
           /:2: images\[\]\.width: expected 0 or more: product 2, images\[0\], got -1/,
+        ],
+        [
+          "a script as the address of an image",
+          bad({ images: [image], image: { ...image, src: "javascript:alert(1)" } }),
+          /:2: image\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, got "javascript:alert\(1\)"/,
+        ],
+        [
+          "the address of an image without a host",
+          bad({ images: toProduct(2).images.map((image) => ({ ...image, src: "/plate.jpg" })) }),
+          /:2: images\[\]\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, images\[0\], got "\/plate/,
+        ],
+        ["an empty title", bad({ title: "" }), /:2: title: expected text: product 2, got ""/],
+        ["a handle of spaces", bad({ handle: " \t" }), /:2: handle: expected text: product 2, got " \\t"/],
+        ...(
+          [
+            ["price", "-0.01"],
+            ["compare_at_price", "-5"],
+            ["grams", -1],
+            ["weight", -0.5],
+          ] as const
+        ).map(([name, value]): [string, string, RegExp] => [
+          `a negative ${name}`,
+          badVariant({ [name]: value }),
+          new RegExp(`:2: variants\\[\\]\\.${name}: expected 0 or more: product 2, variants\\[1\\], got "?-`),
+        ]),
+        [
+          "an image that the product does not have",
+          badVariant({ image_id: 777 }),
+          /:2: variants\[\]\.image_id: expected the id of one of its images: product 2, variants\[1\], got 777/,
+        ],
+        [
+          "a first image that is none of the images",
+          bad({ images: [], variants: [toVariant(2, { image_id: null })] }),
+          /:2: image\.id: expected the id of one of its images: product 2, got 501/,
+        ],
+        [
+          "a variant that is there twice",
+          badVariant({}),
+          /:2: variants\[\]\.id: is that of another: product 2, variants\[1\], got 401/,
+        ],
+        [
+          "a metafield of a variant that is there twice",
+          bad({ variants: [toVariant(2, { metafields: toVariant(2).metafields.flatMap((each) => [each, each]) })] }),
+          /:2: variants\[\]\.metafields\[\]\.id: is that of another: product 2, variants\[0\]\.metafields\[1\], got 202/,
+        ],
+        [
+          "a field that is there twice",
+          bad({}).replace('"id":2,', '"id":2,"title":"Other",'),
+          /:2: has the field "title" more than once: product 2\n/,
+        ],
+        [
+          "a field of a part that is there twice, in a wrapper",
+          `{"products":[${bad({}).replaceAll("\n", ",\n").replace('"sku":"SKU-2"', '"s\\u006bu":"A","sku":"B"')}]}`,
+          /:2: has the field "sku" more than once: product 2\n/,
         ],
         [
           "a part of another product",

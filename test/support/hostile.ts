@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { toMetafield, toProduct, toVariant } from "./catalog.ts";
+import { saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
+import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import { readNow, toMetafield, toProduct, toVariant } from "./catalog.ts";
 import { writeFeed } from "./feed.ts";
 import { importHere } from "./import-here.ts";
 import { writeFiles } from "./pds.ts";
@@ -52,7 +54,7 @@ export async function importHostile(folder: string): Promise<Record<string, stri
     alt: attack("alt"),
   }));
   const [file = "", rejected = ""] = await writeFiles(folder, {
-    "products.ndjson": JSON.stringify({ ...product, images, image: null }),
+    "products.ndjson": JSON.stringify({ ...product, images: [product.image] }),
     "rejected.ndjson": JSON.stringify({ id: attack("id") }),
   });
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
@@ -68,6 +70,10 @@ export async function importHostile(folder: string): Promise<Record<string, stri
   };
   const faults = [await imported("products", file), await imported("personalization", feed)].filter(Boolean);
   if (faults.length > 0) throw new Error(faults.join("\n"));
+  // Files with such addresses are refused, but the platform may send them.
+  const database = await openDatabase(environment.DATABASE_URL, "job");
+  await saveProducts(database, [toStoredProduct({ ...product, images, image: null })], readNow());
+  await closeDatabase(database);
   // This adds a failed run.
   await imported("products", rejected);
   return environment;

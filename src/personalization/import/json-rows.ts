@@ -1,4 +1,4 @@
-import type { JsonDocument } from "../../feed/json.ts";
+import { findRepeatedField, type JsonDocument } from "../../feed/json.ts";
 import { excerpt } from "../../jobs/import-report.ts";
 import { type ListName, lists } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
@@ -70,22 +70,4 @@ export function addObject(batch: RowBatch, fieldNames: FieldNames, { text, line,
     values[index] = value;
   }
   batch.add(line, values, () => text);
-}
-
-/** The first repeated top-level field name of a valid JSON object. */
-function findRepeatedField(text: string): string {
-  const names = new Set<string>();
-  let depth = 0;
-  let last = "";
-  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g)) {
-    if (token === "{" || token === "[") depth++;
-    else if (token === "}" || token === "]") depth--;
-    else if (token !== ":") last = token;
-    else if (depth === 1) {
-      const name = JSON.parse(last) as string;
-      if (names.has(name)) return name;
-      names.add(name);
-    }
-  }
-  return "";
 }
