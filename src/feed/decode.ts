@@ -44,15 +44,13 @@ const cutUtf8InWindows1252 = /(?:[ÂÃ]|â€)$/;
 
 const noBytes = new Uint8Array();
 
-/** Byte order marks, and the DOS end-of-file character. */
-const marks = "\ufeff\x1a";
-const anyMark = new RegExp(`[${marks}]`);
-const marksAtLineStarts = new RegExp(`(?<=[\\n\\r])[${marks}]+`, "g");
+/** Whether a UTF-16 unit is a byte order mark or the DOS end-of-file character. */
+export const isFileMark = (unit: number) => unit === 0xfeff || unit === 0x1a;
 
 /**
- * Decodes bytes in chunks; chunk boundaries do not affect the result. Concatenated files have marks
- * of a file's start or end inside: they are removed at the start of a line and at the end. By
- * default, the encoding is detected from the byte order mark, the zero bytes of UTF-16, or the
+ * Decodes bytes in chunks; chunk boundaries do not affect the result. Marks at the start and at the
+ * end of the file are removed. Concatenated files also have marks inside, which may be part of a
+ * value: only a parser knows. By default, the encoding is detected from the byte order mark, the zero bytes of UTF-16, or the
  * first non-ASCII bytes: UTF-8 if most of them are valid UTF-8, otherwise Windows-1252.
  */
 export class TextDecoding {
@@ -64,7 +62,7 @@ export class TextDecoding {
   #pending: Uint8Array = noBytes;
   /** The end of the decoded text, to detect mixed encodings across chunks. */
   #lastText = "";
-  #isAtLineStart = true;
+  #isAtStart = true;
   /** Marks after the last text, which may end the file. */
   #marks = "";
   /** The first invalid UTF-8 byte, if Windows-1252 was guessed. */
@@ -134,14 +132,13 @@ export class TextDecoding {
 
   #leaveOutMarks(text: string): string {
     let end = text.length;
-    while (end > 0 && marks.includes(text[end - 1] ?? "")) end--;
+    while (end > 0 && isFileMark(text.charCodeAt(end - 1))) end--;
     this.#marks = text.slice(end);
     if (end === 0) return "";
     let start = 0;
-    if (this.#isAtLineStart) while (marks.includes(text[start] ?? "x")) start++;
-    this.#isAtLineStart = "\n\r".includes(text[end - 1] ?? "");
-    const rest = text.slice(start, end);
-    return anyMark.test(rest) ? rest.replace(marksAtLineStarts, "") : rest;
+    if (this.#isAtStart) while (isFileMark(text.charCodeAt(start))) start++;
+    this.#isAtStart = false;
+    return text.slice(start, end);
   }
 
   #createDecoder(bytes: Uint8Array): TextDecoder {

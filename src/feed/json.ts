@@ -1,5 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import { maxRecordLength } from "./csv.ts";
+import { isFileMark } from "./decode.ts";
 
 /** Bounds the memory for one document, and restricts what a file may contain. */
 export interface JsonLimits {
@@ -54,7 +55,8 @@ const code = (character: string) => character.charCodeAt(0);
 const [quote, backslash, newline, comma, colon] = ['"', "\\", "\n", ",", ":"].map(code);
 const [openBrace = 0, closeBrace = 0, openBracket = 0, closeBracket = 0] = ["{", "}", "[", "]"].map(code);
 
-const isSpace = (character: number) => character <= 0x20;
+/** Includes the marks inside concatenated files. */
+const isSpace = (character: number) => character <= 0x20 || isFileMark(character);
 
 /**
  * Splits JSON text, in chunks, into documents, and keeps at most one in memory. Documents are the

@@ -151,6 +151,23 @@ describe("a CSV file", () => {
     ["multi-line values", 'a,b\n"1\n\n1","2\r\n2"\n3,4', [1, "a", "b"], [2, "1\n\n1", "2\r\n2"], [6, "3", "4"]],
     ["a multi-line header", '"a\na",b\n1,2\n', [1, "a\na", "b"], [3, "1", "2"]],
     ["multi-line values with CR line ends", 'a,b\r"1\r1",2\r3,4', [1, "a", "b"], [2, "1\r1", "2"], [4, "3", "4"]],
+    [
+      "marks of joined files",
+      '\ufeffa,b\r\n1,2\r\n\x1a\ufeff3,4\n\ufeff\ufeff"5",6\n\x1a',
+      [1, "a", "b"],
+      [2, "1", "2"],
+      [3, "3", "4"],
+      [4, "5", "6"],
+    ],
+    ["marks of joined files before a header", "\n\x1a\n\ufeffa;b\n1;2", [3, "a", "b"], [4, "1", "2"]],
+    ["marks of joined files, and CR line ends", "a,b\r\ufeff1,2\r\x1a3,4", [1, "a", "b"], [2, "1", "2"], [3, "3", "4"]],
+    [
+      "the same characters in values",
+      'a,\ufeffb\n"\ufeff1\n\ufeff1\n\x1a","\x1a2"\n\x1a"\ufeff\n",\x1a',
+      [1, "a", "\ufeffb"],
+      [2, "\ufeff1\n\ufeff1\n\x1a", "\x1a2"],
+      [5, "\ufeff\n", "\x1a"],
+    ],
   ])("with %s gives its records and their lines", (_, text, ...records) => {
     for (const pieces of splits(text, [])) expect(summarize(readAll(pieces))).toEqual(records);
   });
@@ -200,6 +217,33 @@ describe("a CSV file", () => {
     expect(() => readAll([start, ...tooLong])).toThrow(
       `feed.csv:${line}: row longer than 1048576 characters; a closing quote may be missing, or the file is not CSV`,
     );
+  });
+
+  test.each<[string, string, string, string]>([
+    ["in one line", "", "", "\n"],
+    ["in one line that ends in CRLF", "", "", "\r\n"],
+    ["in one line that ends in CR", "", "", "\r"],
+    ["in quotes", '"', '",', "\n"],
+    ["over two lines that end in CRLF", '"1\n', '"', "\r\n"],
+    ["over two lines that end in CR", '"1\r', '"', "\r"],
+    ["without a line end", "", "", ""],
+  ])("can have a row of the maximum length, and not a character more, %s", (_, start, close, lineEnd) => {
+    const ofLength = (length: number) => start + "x".repeat(length - start.length - close.length) + close + lineEnd;
+    const header = `a,b${lineEnd || "\n"}`;
+    for (const size of [1, 7, 20]) {
+      const piecesOf = (length: number) => {
+        const text = header + ofLength(length);
+        // The pieces differ at the end, where the limit is.
+        const tail = text.length - 20;
+        return [
+          ...(text.slice(0, tail).match(/.{1,50000}/gs) ?? []),
+          ...(text.slice(tail).match(new RegExp(`.{1,${size}}`, "gs")) ?? []),
+        ];
+      };
+      expect(readAll(piecesOf(maxRecordLength))).toMatchObject([{ line: 1 }, { line: 2 }]);
+      expect(() => readAll(piecesOf(maxRecordLength + 1))).toThrow(/^feed\.csv:2: row longer than 1048576 characters/);
+    }
+    expect(() => readAll([`${header}${ofLength(maxRecordLength + 1)}`])).toThrow(/^feed\.csv:2: row longer/);
   });
 
   test.each(["\n", "\r\n", "\r"])("is rejected after a million blank lines that end in %j", (lineEnd) => {
