@@ -76,7 +76,7 @@ export class CsvReader {
       this.#keepPending(text);
       return;
     }
-    const { delimiter } = this;
+    const delimiter = this.delimiter.charCodeAt(0);
     const lineEnd = this.#lineEnd ?? "\n";
     const stray = strayOf[lineEnd];
     let start = 0;
@@ -102,7 +102,7 @@ export class CsvReader {
           this.#checkLength(text, start, end);
           const line = this.#line;
           if (hasStray) records.push({ line, problem: strayProblems[lineEnd], text: text.slice(start, stop) });
-          else records.push({ line, fields: fields ?? text.slice(start, stop).split(delimiter) });
+          else records.push({ line, fields: fields ?? splitUnquoted(text, start, stop, delimiter) });
           this.#blankLines = 0;
         } else this.#countBlankLines(1);
         this.#line++;
@@ -197,22 +197,42 @@ export class CsvReader {
   }
 }
 
+/** Fields are short: `split` takes twice the time of this loop. */
+function splitUnquoted(text: string, start: number, stop: number, delimiter: number): string[] {
+  const fields: string[] = [];
+  let first = start;
+  for (let position = start; position < stop; position++) {
+    if (text.charCodeAt(position) !== delimiter) continue;
+    fields.push(text.slice(first, position));
+    first = position + 1;
+  }
+  fields.push(text.slice(first, stop));
+  return fields;
+}
+
 /** The fast path for a well-formed record on one line; undefined for any other record. */
-function splitQuoted(text: string, start: number, stop: number, delimiter: Delimiter): string[] | undefined {
+function splitQuoted(text: string, start: number, stop: number, delimiter: number): string[] | undefined {
   const fields: string[] = [];
   for (let position = start; ; position++) {
-    const isQuoted = text.charCodeAt(position) === quote && position < stop;
-    const close = isQuoted ? closingQuote(text, position + 1) : -1;
-    if (isQuoted && (close < 0 || close >= stop)) return undefined;
-    const found = isQuoted ? close + 1 : text.indexOf(delimiter, position);
-    const end = found < 0 || found > stop ? stop : found;
-    const value = isQuoted ? text.slice(position + 1, close) : text.slice(position, end);
-    const hasQuote = value.includes('"');
-    if (hasQuote && !isQuoted) return undefined;
-    fields.push(hasQuote ? value.replaceAll('""', '"') : value);
-    if (end === stop) return fields;
-    if (text[end] !== delimiter) return undefined;
-    position = end;
+    const first = position;
+    if (position < stop && text.charCodeAt(position) === quote) {
+      const next = text.indexOf('"', position + 1);
+      const isDoubled = text.charCodeAt(next + 1) === quote;
+      const close = isDoubled ? closingQuote(text, position + 1) : next;
+      if (close < 0 || close >= stop) return undefined;
+      const value = text.slice(first + 1, close);
+      fields.push(isDoubled ? value.replaceAll('""', '"') : value);
+      position = close + 1;
+      if (position < stop && text.charCodeAt(position) !== delimiter) return undefined;
+    } else {
+      for (; position < stop; position++) {
+        const character = text.charCodeAt(position);
+        if (character === delimiter) break;
+        if (character === quote) return undefined;
+      }
+      fields.push(text.slice(first, position));
+    }
+    if (position === stop) return fields;
   }
 }
 
