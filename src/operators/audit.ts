@@ -66,20 +66,42 @@ const columns = `id, begun_at AS "begunAt", operator, client, action, subject, e
 
 export interface AuditFilter {
   readonly operator?: string | undefined;
+  /** Inclusive; ISO 8601 in UTC. */
+  readonly from?: string | undefined;
+  /** Exclusive. */
+  readonly until?: string | undefined;
   /** Only records that began before this one. */
   readonly before?: number | undefined;
 }
 
 export async function listAudit(
   { read }: Queryable,
-  { operator, before = maxId }: AuditFilter,
+  { operator, from, until, before = maxId }: AuditFilter,
   limit: number,
 ): Promise<AuditRecord[]> {
-  return await read<AuditRecord>(
-    `SELECT ${columns} FROM audit_record WHERE id < $1 ${operator === undefined ? "" : "AND operator = $2"}
-    ORDER BY id DESC LIMIT ${limit}`,
-    operator === undefined ? [before] : [before, operator],
+  const given = Object.entries({ "id <": before, "operator =": operator, "begun_at >=": from, "begun_at <": until });
+  const values: (string | number)[] = [];
+  const conditions = given.flatMap(([comparison, value]) =>
+    value === undefined ? [] : [`${comparison} $${values.push(value)}`],
   );
+  return await read<AuditRecord>(
+    `SELECT ${columns} FROM audit_record WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${limit}`,
+    values,
+  );
+}
+
+const searchedForOperators = 10_000;
+const maxOperators = 100;
+
+/** The names in the newest records, in alphabetical order. */
+export async function listOperators({ read }: Queryable): Promise<string[]> {
+  const rows = await read<{ operator: string }>(
+    `SELECT DISTINCT operator FROM (
+      SELECT operator FROM audit_record ORDER BY id DESC LIMIT ${searchedForOperators}
+    ) AS newest ORDER BY operator LIMIT ${maxOperators}`,
+    [],
+  );
+  return rows.map(({ operator }) => operator);
 }
 
 /** @returns undefined when there is no such record */

@@ -566,7 +566,7 @@ keep_days = 30
       [operator, "command line", "pause", "history-retention for acme", "done", "paused"],
     ]);
     expect((await ann.get(page)).html).toContain('<a href="/audit">All operators</a>');
-    expect((await ann.get("/audit?operator=nobody")).html).toContain("No records of this operator.");
+    expect((await ann.get("/audit?operator=nobody")).html).toContain("No records match these filters.");
     await sql`INSERT INTO audit_record ${sql(
       Array.from({ length: 51 }, (_, index) => ({
         ...{ begun_at: "2026-07-01T08:00:00.000Z", operator: "ed", client: "::1", action: "run", subject: `${index}` },
@@ -578,6 +578,47 @@ keep_days = 30
     expect([...rest.matchAll(/<a href="\/audit\/\d+">/g)]).toHaveLength(1);
     expect(rest).toContain('<a href="/audit?operator=ed">Newest records</a>');
     await sql`DELETE FROM audit_record WHERE operator = 'ed'`;
+  });
+
+  test("see what one of them did on one day, page by page, and in the file", async () => {
+    const ann = await signedIn(tokens.ann);
+    const begun = (begun_at: string, operator: string, subject: string) => ({
+      ...{ begun_at, operator, subject, client: "::1", action: "run" },
+    });
+    await sql`INSERT INTO audit_record ${sql([
+      begun("2026-03-07T23:59:59.999Z", "eve", "the day before"),
+      begun("2026-03-08T00:00:00.000Z", "eve", "the first"),
+      begun("2026-03-08T12:00:00.000Z", "fay", "by another operator"),
+      ...Array.from({ length: 50 }, () => begun("2026-03-08T23:59:59.999Z", "eve", "later")),
+      begun("2026-03-09T00:00:00.000Z", "eve", "the day after"),
+    ])}`;
+    const { html: all } = await ann.get("/audit");
+    const names = [...(all.match(/<datalist.*<\/datalist>/s)?.[0] ?? "").matchAll(/value="([^"]*)"/g)];
+    expect(names.map(([, name]) => name)).toContainEqual("ann");
+    expect(names.flatMap(([, name]) => (name === "eve" || name === "fay" ? [name] : []))).toEqual(["eve", "fay"]);
+
+    const subjectsOf = async (url: string) => {
+      const [, ...rows] = (await ann.get(`${url.replaceAll("&amp;", "&")}&format=csv`)).html.trimEnd().split("\r\n");
+      return rows.map((row) => row.split(",")[5]);
+    };
+    const page = "/audit?operator=eve&from=2026-03-08&to=2026-03-08";
+    const { html } = await ann.get(page);
+    expect([...html.matchAll(/>later</g)]).toHaveLength(50);
+    expect(html).not.toContain("the day");
+    expect(html).toContain(`<input type="search" name="operator" value="eve"`);
+    expect(html).toContain(`<input type="date" name="from" value="2026-03-08"`);
+    expect(await subjectsOf(page)).toEqual(Array.from({ length: 50 }, () => "later"));
+    const [, older = ""] = html.match(/href="([^"]+)">Older records/) ?? [];
+    expect(await subjectsOf(older)).toEqual(["the first"]);
+    expect((await ann.get(older.replaceAll("&amp;", "&"))).html).toContain(
+      `<a href="${page.replaceAll("&", "&amp;")}">Newest records</a>`,
+    );
+    expect(await subjectsOf("/audit?from=2026-03-08&to=2026-03-08&operator=fay")).toEqual(["by another operator"]);
+    expect(await subjectsOf("/audit?to=2026-03-07")).toEqual(["the day before"]);
+    expect(await subjectsOf("/audit?operator=eve&from=2026-03-09")).toEqual(["the day after"]);
+    const everybodys = html.match(/href="([^"]+)">All operators/)?.[1];
+    expect(everybodys).toBe("/audit?from=2026-03-08&amp;to=2026-03-08");
+    await sql`DELETE FROM audit_record WHERE operator IN ('eve', 'fay')`;
   });
 
   test("remove a brand only after they typed its name, and only what its page showed", async () => {

@@ -4,40 +4,48 @@ import { truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import type { AuditRecord } from "../../operators/audit.ts";
-import { findAudit, listAudit } from "../../operators/audit.ts";
+import { findAudit, listAudit, listOperators } from "../../operators/audit.ts";
 import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";
+import { DayFields, type Days, FilterForm, parseDays } from "../components/filters.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 import { toTableFile } from "../csv.ts";
-import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
+import { queryParameter, urlOf } from "../urls.ts";
 
 const recordsPerPage = 50;
 const resultLength = 160;
 
-/** `GET /audit?operator=&before=`: what operators did, newest first, in pages. */
+/** `GET /audit?operator=&from=&to=&before=`: what operators did, newest first, in pages. */
 export async function auditPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const given = queryParameter(request, "before") ?? "";
   const before = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : undefined;
-  // One extra record shows whether there is another page.
   const operator = queryParameter(request, "operator");
-  const found = await listAudit(database, { operator, before }, recordsPerPage + 1);
+  const days = parseDays(request);
+  // One extra record shows whether there is another page.
+  const found = await listAudit(database, { operator, ...days, before }, recordsPerPage + 1);
+  const operators = await listOperators(database);
   const now = Date.parse(await readNow(database));
-  const columns = columnsAt(now);
+  const columns = columnsAt(now, request);
   const records = found.slice(0, recordsPerPage);
   const last = found.length > recordsPerPage ? records.at(-1)?.id : undefined;
   return {
     body: (
       <>
+        <AuditFilters operators={operators} operator={operator} days={days} />
         {records.length === 0 ? (
-          <NoRecords isFiltered={operator !== undefined} />
+          <NoRecords hasAny={operators.length > 0} />
         ) : (
           <Table columns={columns} rows={records} label="Audit records, newest first" />
         )}
         <nav class="pagination" aria-label="Pages">
-          {operator === undefined ? "" : <a href="/audit">All operators</a>}
-          {before === undefined ? "" : <a href={urlWithQuery("/audit", { operator })}>Newest records</a>}
-          {last === undefined ? "" : <a href={urlWithQuery("/audit", { operator, before: last })}>Older records</a>}
+          {operator === undefined ? (
+            ""
+          ) : (
+            <a href={urlOf(request, { operator: undefined, before: undefined })}>All operators</a>
+          )}
+          {before === undefined ? "" : <a href={urlOf(request, { before: undefined })}>Newest records</a>}
+          {last === undefined ? "" : <a href={urlOf(request, { before: last })}>Older records</a>}
           {records.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
         </nav>
       </>
@@ -46,9 +54,38 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
   };
 }
 
-const NoRecords = ({ isFiltered }: { readonly isFiltered: boolean }) =>
-  isFiltered ? (
-    <EmptyState title="No records of this operator." />
+interface AuditFiltersProps {
+  /** Names to choose from; others can be typed. */
+  readonly operators: readonly string[];
+  readonly operator: string | undefined;
+  readonly days: Days;
+}
+
+const AuditFilters = ({ operators, operator, days }: AuditFiltersProps) => (
+  <FilterForm
+    action="/audit"
+    hasFilters={operator !== undefined || days.firstDay !== undefined || days.lastDay !== undefined}
+  >
+    <label>
+      <span>Operator</span>
+      <input type="search" name="operator" value={operator ?? ""} list="operators" autocomplete="off" />
+    </label>
+    <datalist id="operators">
+      {operators.map((name) => (
+        <option value={name} />
+      ))}
+    </datalist>
+    <DayFields days={days} />
+  </FilterForm>
+);
+
+const NoRecords = ({ hasAny }: { readonly hasAny: boolean }) =>
+  hasAny ? (
+    <EmptyState title="No records match these filters.">
+      <p>
+        Remove a filter, or show <a href="/audit">all records</a>.
+      </p>
+    </EmptyState>
   ) : (
     <EmptyState title="No operator has done anything yet.">
       <p>Sign-ins and actions in this console, and actions on the command line, are listed here.</p>
@@ -57,7 +94,7 @@ const NoRecords = ({ isFiltered }: { readonly isFiltered: boolean }) =>
 
 const outcomeOf = ({ outcome }: AuditRecord) => outcome ?? "not known yet";
 
-const columnsAt = (now: number): readonly Column<AuditRecord>[] => [
+const columnsAt = (now: number, request: PageRequest): readonly Column<AuditRecord>[] => [
   {
     title: "Record",
     isNumber: true,
@@ -68,7 +105,7 @@ const columnsAt = (now: number): readonly Column<AuditRecord>[] => [
   {
     title: "Operator",
     value: ({ operator }) => operator,
-    cell: ({ operator }) => <a href={urlWithQuery("/audit", { operator })}>{operator}</a>,
+    cell: ({ operator }) => <a href={urlOf(request, { operator, before: undefined })}>{operator}</a>,
   },
   { title: "From", value: ({ client }) => client, class: "nowrap" },
   { title: "Action", value: ({ action }) => action, class: "nowrap" },

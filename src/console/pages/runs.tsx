@@ -18,6 +18,7 @@ import {
   Section,
   StackedTime,
 } from "../components/elements.tsx";
+import { DayFields, type Days, FilterForm, parseDays } from "../components/filters.tsx";
 import { parsePeriod, RunTimeline, readTimeline } from "../components/run-timeline.tsx";
 import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -49,7 +50,7 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
         ) : (
           ""
         )}
-        <FilterForm kinds={kinds} filter={filter} request={request} />
+        <RunFilters kinds={kinds} filter={filter} request={request} />
         {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) ? (
           <RetryMatching filter={filter} />
         ) : (
@@ -85,29 +86,17 @@ const isOf =
     (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand;
 
 const maxTextLength = 200;
-const dayMs = 86_400_000;
 
-const dayAfter = (day: string) => new Date(Date.parse(day) + dayMs).toISOString();
-
-interface PageFilter extends RunFilter {
-  /** Days in UTC: `2026-03-08`. */
-  readonly firstDay: string | undefined;
-  readonly lastDay: string | undefined;
-}
+type PageFilter = RunFilter & Days;
 
 function filterOf(request: PageRequest): PageFilter {
   const before = Number(queryParameter(request, "before"));
-  const [firstDay, lastDay] = [dayOf(queryParameter(request, "from")), dayOf(queryParameter(request, "to"))];
   return {
     job: queryParameter(request, "job"),
     brand: queryParameter(request, "brand"),
     standing: runStatuses.find((status) => status === queryParameter(request, "outcome")),
     text: queryParameter(request, "text")?.slice(0, maxTextLength),
-    firstDay,
-    lastDay,
-    from: firstDay && `${firstDay}T00:00:00.000Z`,
-    // As text, the year 10000 comes before all others.
-    until: lastDay === undefined || lastDay === "9999-12-31" ? undefined : dayAfter(lastDay),
+    ...parseDays(request),
     before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
   };
 }
@@ -128,70 +117,50 @@ const RetryMatching = ({ filter: { job, brand, standing: outcome } }: { readonly
   </ActionLinks>
 );
 
-/** A day from 0001-01-01 on; undefined for anything else. */
-function dayOf(text = ""): string | undefined {
-  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined;
-  return day === undefined || Number.isNaN(day.getTime()) ? undefined : text;
-}
-
-interface FilterFormProps {
+interface RunFiltersProps {
   readonly request: PageRequest;
   readonly kinds: readonly RunKind[];
   readonly filter: PageFilter;
 }
 
-/** Folded on a phone, where it would be the whole first screen, unless it has effect. */
-function FilterForm({ request, kinds, filter }: FilterFormProps) {
+function RunFilters({ request, kinds, filter }: RunFiltersProps) {
   const period = queryParameter(request, "period");
   const hasFilters = [...request.url.searchParams].some(([name, value]) => value !== "" && name !== "period");
   const namesOf = (nameOf: (kind: RunKind) => string) => [...new Set(kinds.map(nameOf))].sort();
   const withAll = (text: string, values: readonly string[]) => [{ value: "", text }, ...values];
   return (
-    <details class="filters" open={hasFilters}>
-      <summary>Filter</summary>
-      <form class="filter" action="/runs">
-        {period === undefined ? "" : <input type="hidden" name="period" value={period} />}
-        <Select
-          name="job"
-          label="Job"
-          options={withAll(
-            "All jobs",
-            namesOf(({ job }) => job),
-          )}
-          selected={filter.job}
-        />
-        <Select
-          name="brand"
-          label="Brand"
-          options={withAll(
-            "All brands",
-            namesOf(({ brand }) => brand),
-          )}
-          selected={filter.brand}
-        />
-        <Select
-          name="outcome"
-          label="Outcome"
-          options={withAll("All outcomes", runStatuses)}
-          selected={filter.standing}
-        />
-        <label>
-          <span>First day (UTC)</span>
-          <input type="date" name="from" value={filter.firstDay ?? ""} />
-        </label>
-        <label>
-          <span>Last day (UTC)</span>
-          <input type="date" name="to" value={filter.lastDay ?? ""} />
-        </label>
-        <label class="wide">
-          <span>Text in the reason</span>
-          <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
-        </label>
-        <button type="submit" class="primary">
-          Filter
-        </button>
-      </form>
-    </details>
+    <FilterForm action="/runs" hasFilters={hasFilters}>
+      {period === undefined ? "" : <input type="hidden" name="period" value={period} />}
+      <Select
+        name="job"
+        label="Job"
+        options={withAll(
+          "All jobs",
+          namesOf(({ job }) => job),
+        )}
+        selected={filter.job}
+      />
+      <Select
+        name="brand"
+        label="Brand"
+        options={withAll(
+          "All brands",
+          namesOf(({ brand }) => brand),
+        )}
+        selected={filter.brand}
+      />
+      <Select
+        name="outcome"
+        label="Outcome"
+        options={withAll("All outcomes", runStatuses)}
+        selected={filter.standing}
+      />
+      <DayFields days={filter} />
+      <label class="wide">
+        <span>Text in the reason</span>
+        <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
+      </label>
+    </FilterForm>
   );
 }
 

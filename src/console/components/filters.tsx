@@ -1,0 +1,67 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import type { PageRequest } from "../../http/page.ts";
+import { queryParameter } from "../urls.ts";
+
+const dayMs = 86_400_000;
+
+const dayAfter = (day: string) => new Date(Date.parse(day) + dayMs).toISOString();
+
+/** Days in UTC, as the query parameters `from` and `to` name them: `2026-03-08`. */
+export interface Days {
+  readonly firstDay: string | undefined;
+  readonly lastDay: string | undefined;
+  /** Inclusive; ISO 8601 in UTC. */
+  readonly from: string | undefined;
+  /** Exclusive. */
+  readonly until: string | undefined;
+}
+
+export function parseDays(request: PageRequest): Days {
+  const [firstDay, lastDay] = [dayOf(queryParameter(request, "from")), dayOf(queryParameter(request, "to"))];
+  return {
+    firstDay,
+    lastDay,
+    from: firstDay && `${firstDay}T00:00:00.000Z`,
+    // As text, the year 10000 comes before all others.
+    until: lastDay === undefined || lastDay === "9999-12-31" ? undefined : dayAfter(lastDay),
+  };
+}
+
+/** A day from 0001-01-01 on; undefined for anything else. */
+function dayOf(text = ""): string | undefined {
+  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined;
+  return day === undefined || Number.isNaN(day.getTime()) ? undefined : text;
+}
+
+export const DayFields = ({ days: { firstDay, lastDay } }: { readonly days: Days }) => (
+  <>
+    <label>
+      <span>First day (UTC)</span>
+      <input type="date" name="from" value={firstDay ?? ""} />
+    </label>
+    <label>
+      <span>Last day (UTC)</span>
+      <input type="date" name="to" value={lastDay ?? ""} />
+    </label>
+  </>
+);
+
+interface FilterFormProps {
+  readonly action: string;
+  readonly hasFilters: boolean;
+  readonly children?: Child;
+}
+
+/** Folded on a phone, where it would be the whole first screen, unless it has effect. */
+export const FilterForm = ({ action, hasFilters, children }: FilterFormProps) => (
+  <details class="filters" open={hasFilters}>
+    <summary>Filter</summary>
+    <form class="filter" action={action}>
+      {children}
+      <button type="submit" class="primary">
+        Filter
+      </button>
+    </form>
+  </details>
+);
