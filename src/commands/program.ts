@@ -23,7 +23,11 @@ export function parseArguments(args: readonly string[], misused: number): Call |
     // Options after a command are those of the command, also after "--".
     .enablePositionalOptions()
     .exitOverride()
-    .addHelpText("beforeAll", ({ error }) => (error ? "pds: no command given; choose one of these\n" : ""));
+    .addHelpText("beforeAll", ({ error, command }) => {
+      if (error) return "pds: no command given; choose one of these\n";
+      requireKnown(command);
+      return "";
+    });
   report(program, "pds");
   for (const [name, definition] of Object.entries(commands)) {
     const words = name.split(" ");
@@ -48,6 +52,15 @@ export function parseArguments(args: readonly string[], misused: number): Call |
     throw error;
   }
   return call ?? misused;
+}
+
+/**
+ * The parser prints the help that an option asks for, even if the word before it is no command.
+ * @throws CommanderError after a message about misuse
+ */
+function requireKnown(group: Command): void {
+  const [name] = group.args;
+  if (group.commands.length > 0 && name !== undefined && !name.startsWith("-")) findCommand(group, name);
 }
 
 /** @throws CommanderError after a message about misuse */

@@ -148,6 +148,16 @@ describe("help", () => {
     else expect(stderr).toMatch(message);
   });
 
+  test.each([
+    [["nope", "--help"]],
+    [["nope", "--json", "-h"]],
+    [["platform", "subscrib", "--help"]],
+    [["brands", "remov", "--help"]],
+  ])("of an unknown command is the same error with an option: pds %j", async (words) => {
+    const names = words.filter((word) => !word.startsWith("-"));
+    expect(await pds(words)).toEqual(await pds(["help", ...names]));
+  });
+
   test("is printed for -h too, and among other arguments", async () => {
     expect(await dataOf(["import", "products", "-h", "--json"])).toBe(await dataOf(["import", "products", "--help"]));
   });
