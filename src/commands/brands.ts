@@ -1,4 +1,3 @@
-import { ServiceError } from "../base/errors.ts";
 import { describeRemoved, removeAction } from "../operators/actions/brands.ts";
 import { listGenerations } from "../personalization/generation.ts";
 import { jobsOfBrands } from "../personalization/options.ts";
@@ -29,14 +28,7 @@ export function printBrands(values: Values): Promise<boolean> {
 
 export function removeBrand(brand: string, values: Values): Promise<boolean> {
   return withStore(async (database, { jobs, brand: defaultBrand }) => {
-    const { outcome, removed } = await act(database, "remove-brand", removeAction(database, brand));
-    if (outcome === "refused") {
-      const stored = (await listGenerations(database)).filter(({ isCurrent }) => isCurrent).map((each) => each.brand);
-      throw new ServiceError(
-        "not_found",
-        `no personalization of ${JSON.stringify(brand)} is stored; stored brands: ${stored.map((each) => JSON.stringify(each)).join(", ") || "none"}`,
-      );
-    }
+    const { removed } = await act(database, "remove-brand", removeAction(database, brand));
     if (values.json === true) printSafeJson({ brand, ...removed });
     else print(`removed the personalization of ${brand}: ${describeRemoved(removed)}`);
     const configured = jobsOfBrands.some((name) =>

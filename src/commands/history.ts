@@ -1,7 +1,9 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatDuration } from "../base/format.ts";
 import { readNow } from "../database/database.ts";
+import { formatNames } from "../jobs/import-report.ts";
 import { type FinishedRun, outcomes, type Run } from "../jobs/run.ts";
+import { listRunKinds, type RunKind } from "../jobs/run-list.ts";
 import { type FinishedRunFilter, historyLimit, listRuns } from "../jobs/runs.ts";
 import { parseOrder } from "../operations/histories.ts";
 import { type Values, withStore } from "./common.ts";
@@ -19,7 +21,8 @@ export async function printHistory(text: string, values: Values): Promise<boolea
     if (order === "asc") records.reverse();
     if (values.json === true) printSafeJson({ histories: records });
     else if (records.length > 0) printTable(records.map(toRow));
-    else printMessage(Object.keys(filter).length === 0 ? "no job has finished yet" : "no finished run matches");
+    else if (Object.keys(filter).length === 0) printMessage("no job has finished yet");
+    else printMessage(`no finished run matches${describeUnknown(filter, await listRunKinds(database))}`);
     return true;
   });
 }
@@ -32,6 +35,18 @@ function toFilter({ job, brand, outcome, since }: Values, nowMs: number): Finish
     ...(typeof outcome === "string" && { outcome: toOutcome(outcome) }),
     ...(typeof since === "string" && { since: toInstant(since, nowMs) }),
   };
+}
+
+/** A job or brand without runs may be misspelled. */
+function describeUnknown(filter: FinishedRunFilter, kinds: readonly RunKind[]): string {
+  const unknown = (["job", "brand"] as const).flatMap((noun) => {
+    const valid = [...new Set(kinds.map((kind) => kind[noun]))];
+    const name = filter[noun];
+    if (name === undefined || valid.includes(name)) return [];
+    const names = formatNames(valid.map((each) => JSON.stringify(each)));
+    return [`; no run is of the ${noun} ${JSON.stringify(name)}; ${noun}s with runs: ${names || "none"}`];
+  });
+  return unknown.join("");
 }
 
 function toName(noun: string, text: string): string {

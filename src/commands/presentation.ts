@@ -6,7 +6,7 @@ import type { PresentationEntry } from "../personalization/presentation/entry.ts
 import { readPresentation } from "../personalization/presentation/parse.ts";
 import { findCurrentEntries } from "../personalization/presentation/store.ts";
 import { writeTemplate } from "../personalization/presentation/template.ts";
-import { findCurrent, generations } from "../personalization/versions.ts";
+import { describeNoneStored, findCurrent, generations, presentations } from "../personalization/versions.ts";
 import { brandOf, findPath, type Values, withStore } from "./common.ts";
 import { print, printMessage, printSafeJson } from "./output.ts";
 
@@ -56,7 +56,8 @@ export function template(values: Values): Promise<boolean> {
 async function getStored(database: Database, brand: string): Promise<PresentationEntry[]> {
   const entries = await findCurrentEntries(database, brand);
   if (entries !== undefined) return entries;
-  throw new ServiceError("not_found", `no presentation of ${JSON.stringify(brand)} is stored; name a file to check`);
+  const problem = await describeNoneStored(database, presentations, brand);
+  throw new ServiceError("not_found", `${problem}; name a file to check`);
 }
 
 /** Prints what is wrong with the entries of a file that are left out. */
@@ -70,5 +71,5 @@ async function readValid(file: string): Promise<readonly PresentationEntry[]> {
 async function getGeneration(database: Database, brand: string): Promise<number> {
   const generation = await findCurrent(database, generations, brand);
   if (generation !== undefined) return generation;
-  throw new ServiceError("not_found", `no personalization of ${JSON.stringify(brand)} is stored; import a feed first`);
+  throw new ServiceError("not_found", await describeNoneStored(database, generations, brand));
 }

@@ -4,7 +4,7 @@ import type { Run } from "../jobs/run.ts";
 import type { Generation } from "../personalization/generation.ts";
 import { personalizationImportName } from "../personalization/options.ts";
 import { shorten } from "./problems.ts";
-import type { Importing, Loaded, Offer, Past, SkuFacts } from "./sku-facts.ts";
+import type { Loaded, Offer, Past, SkuFacts } from "./sku-facts.ts";
 import { urlWithQuery } from "./urls.ts";
 
 /** A part of a sentence that leads to a page of the console. */
@@ -163,7 +163,8 @@ function explainOtherBrands({ sku, offering }: SkuFacts): Finding[] {
   return [{ kind: "other-brand", sentence: ["Other brands have it: ", ...listFirst(links), "."] }];
 }
 
-function explainAbsence({ asked, similar, importing, now }: SkuFacts, past: Past): Finding[] {
+function explainAbsence(facts: SkuFacts, past: Past): Finding[] {
+  const { asked, similar, importing, now } = facts;
   const findings: Finding[] = [];
   const { seen, searched, oldest } = past;
   if (seen !== undefined) {
@@ -182,7 +183,7 @@ function explainAbsence({ asked, similar, importing, now }: SkuFacts, past: Past
       ],
     });
   }
-  if (!importing.hasGeneration) findings.push(explainNoFeed(importing, now));
+  if (!importing.hasGeneration) findings.push(explainNoFeed(facts));
   else if (seen === undefined && oldest !== undefined) {
     const of = asked === undefined ? "" : ` of ${asked}`;
     const sentence =
@@ -222,12 +223,14 @@ function explainRemoval(last: Generation, { generation, run, file, removed = 0 }
   };
 }
 
-function explainNoFeed({ brand, lastSuccess }: Importing, now: number): Finding {
+function explainNoFeed({ asked, brands, importing: { brand, lastSuccess }, now }: SkuFacts): Finding {
   const reason =
     lastSuccess === undefined
       ? `No feed of ${brand} was ever loaded: import one, or configure ${personalizationImportName}.`
       : `No feed of ${brand} is stored, although an import last succeeded ${timeOf(lastSuccess, now)}: the feed was incomplete, or the brand was removed.`;
-  return { kind: "no-feed", sentence: [reason] };
+  // The name may be misspelled.
+  const others = asked === undefined || brands.length === 0 ? [] : [" Brands with a feed: ", ...listFirst(brands), "."];
+  return { kind: "no-feed", sentence: [reason, ...others] };
 }
 
 /** Why the last import loaded nothing. */

@@ -22,6 +22,8 @@ export interface SkuFacts {
   readonly now: number;
   /** The brand that was asked about; undefined for the one that shoppers see. */
   readonly asked: string | undefined;
+  /** Names of all brands with a current generation. */
+  readonly brands: readonly string[];
   /** The current generations that have the SKU, in the order in which the public API prefers them. */
   readonly offering: readonly Generation[];
   /** What the brand offers; undefined if it does not have the SKU. */
@@ -71,7 +73,7 @@ export interface Loaded {
 }
 
 /** The imports of a brand. */
-export interface Importing {
+interface Importing {
   readonly brand: string;
   readonly hasGeneration: boolean;
   readonly last: Run | undefined;
@@ -116,6 +118,7 @@ export async function readSkuFacts(
     sku,
     now,
     asked,
+    brands: current.map((each) => each.brand),
     offering,
     offer,
     past,

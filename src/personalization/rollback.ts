@@ -1,7 +1,15 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
 import { cancelImport } from "../jobs/run-cancellation.ts";
-import { type CurrentChange, findChange, makeCurrent, requireCurrent, type VersionKind } from "./versions.ts";
+import {
+  type CurrentChange,
+  describeNoneStored,
+  findChange,
+  findCurrent,
+  makeCurrent,
+  requireCurrent,
+  type VersionKind,
+} from "./versions.ts";
 
 /**
  * Makes another stored version of a brand current.
@@ -9,7 +17,8 @@ import { type CurrentChange, findChange, makeCurrent, requireCurrent, type Versi
  *   rollback goes further back; any other one gets the current one as its previous one
  * @param onlyFrom refuses if another one is current by now
  * @returns undefined if no version was current before
- * @throws ServiceError `not_found`, with the brand's stored versions, or `conflict`
+ * @throws ServiceError `not_found`, with the brand's stored versions, or `conflict`, also for a brand
+ *   without a current version
  */
 export async function rollBack(
   database: Database,
@@ -42,6 +51,9 @@ export async function rollBack(
       return change;
     });
     if (change !== undefined) return change;
+  }
+  if ((await findCurrent(database, kind, brand)) === undefined) {
+    throw new ServiceError("conflict", await describeNoneStored(database, kind, brand));
   }
   if (to === undefined) return undefined;
   throw await notStored(database, kind, brand, to);

@@ -1,6 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
 import { recordPersonalizationChange } from "../database/change.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
+import { formatNames } from "../jobs/import-report.ts";
 import { findChangedFingerprints } from "./changes.ts";
 import { presentationFingerprint } from "./fingerprint.ts";
 import { personalizationImportName, presentationImportName } from "./options.ts";
@@ -15,6 +16,7 @@ export type Fingerprints = readonly number[] | undefined;
 export interface VersionKind {
   /** Also the table that it is stored in. */
   readonly noun: "generation" | "presentation";
+  readonly content: "personalization" | "presentation";
   readonly job: string;
   /** Table expression: `id`, `brand`, `state`, `loaded_at`, `previous`, and `feed` of all versions. */
   readonly versions: string;
@@ -28,6 +30,7 @@ export interface VersionKind {
 
 export const generations: VersionKind = {
   noun: "generation",
+  content: "personalization",
   job: personalizationImportName,
   versions: "generation",
   current: "(SELECT brand, generation AS id FROM current_generation)",
@@ -43,6 +46,7 @@ export const generations: VersionKind = {
 
 export const presentations: VersionKind = {
   noun: "presentation",
+  content: "presentation",
   job: presentationImportName,
   versions: "(SELECT id, brand, 'complete' AS state, loaded_at, previous, feed FROM presentation)",
   current: "(SELECT brand, id FROM presentation WHERE since IS NOT NULL)",
@@ -61,6 +65,17 @@ export async function findCurrent(
 ): Promise<number | undefined> {
   const [found] = await sql<{ id: number }[]>`SELECT id FROM ${sql.unsafe(current)} AS now WHERE brand = ${brand}`;
   return found?.id;
+}
+
+/** Says that a brand has no current version. It may be misspelled, so some that have one are named. */
+export async function describeNoneStored(
+  { sql }: Queryable,
+  { content, current }: VersionKind,
+  brand: string,
+): Promise<string> {
+  const stored = await sql<{ brand: string }[]>`SELECT brand FROM ${sql.unsafe(current)} AS now ORDER BY brand`;
+  const names = formatNames(stored.map((each) => JSON.stringify(each.brand)));
+  return `no ${content} of ${JSON.stringify(brand)} is stored; stored brands: ${names || "none"}`;
 }
 
 export interface LastVersion {

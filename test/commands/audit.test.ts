@@ -121,7 +121,7 @@ describe.each([...enginesOf("sqlite")])("on %s, the audit has", (engine) => {
       ["rollback", "acme", "refused", expect.stringMatching(/^Generation 99 is not stored; .+\.$/)],
       ["remove-brand", "acme", "refused", expect.stringMatching(/^Run \d+ is importing the personalization of acme/)],
       ["remove-brand", "acme", "done", "removed 2 generations"],
-      ["remove-brand", "acme", "refused", "No personalization of acme is stored."],
+      ["remove-brand", "acme", "refused", 'No personalization of "acme" is stored; stored brands: none.'],
     ]);
   });
 

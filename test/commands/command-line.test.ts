@@ -7,6 +7,7 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toProduct } from "../support/catalog.ts";
 import { dataOf, jsonOf } from "../support/command-output.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
+import { importHere } from "../support/import-here.ts";
 import {
   createMigratedStore,
   createStore,
@@ -225,6 +226,43 @@ describe("a failure exits with 1 and says why", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(words);
     expect(stderr).not.toContain("    at ");
+  });
+
+  describe("a brand that is not stored, with the brands that are", async () => {
+    const environment = await newStore();
+    for (let brand = 1; brand <= 11; brand++) {
+      await importHere(["import", "personalization", feed, "--brand", `b${brand}`], environment);
+    }
+    const [stored, none] = [/; stored brands: "b1", "b10", "b11", "b2", .+, "b8" and 1 more/, /; stored brands: none/];
+    test.each([
+      [["rollback", "personalization", "--brand", "Typo"], stored],
+      [["rollback", "personalization", "--brand", "Typo", "--to", "1"], stored],
+      [["rollback", "presentation", "--brand", "Typo"], none],
+      [["brands", "remove", "Typo"], stored],
+      [["presentation", "template", "--brand", "Typo"], stored],
+      [["presentation", "check", "--brand", "Typo"], none],
+    ])("pds %j", async (args, names) => {
+      const { code, stdout, stderr } = await pds(args, environment);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^pds: no (personalization|presentation) of "Typo" is stored; /);
+      expect(stderr).toMatch(names);
+    });
+
+    test("pds explain sku", async () => {
+      const { code, stdout } = await pds(["explain", "sku", "NOTHING", "--brand", "Typo"], environment);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/\n- No feed of Typo was ever loaded: .+\. Brands with a feed: b1, .+ and 1 more\.\n/);
+    });
+
+    test("pds history", async () => {
+      const { stdout, stderr } = await pds(["history", "--brand", "Typo", "--job", "personalisation"], environment);
+      expect(stdout).toBe("");
+      expect(stderr).toMatch(
+        /^no finished run matches; no run is of the job "personalisation"; jobs with runs: "personalization-import"; no run is of the brand "Typo"; brands with runs: "b1", .+ and 1 more\n$/,
+      );
+      const { stderr: known } = await pds(["history", "--brand", "b1", "--outcome", "failed"], environment);
+      expect(known).toBe("no finished run matches\n");
+    });
   });
 
   test("a store that cannot be opened", async () => {

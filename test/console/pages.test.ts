@@ -276,9 +276,9 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     const compared = await load(service, `/personalization/difference?brand=Outlet&from=${second}&to=${first}`);
     expect(html).toContain(`from=${second}&amp;to=${first}`);
     expect(compared.text).toMatch(/SKUs 1 added A\/B é\+/);
-    expect((await load(service, "/personalization/versions?brand=Nobody")).text).toContain(
-      "No generation of Nobody is stored. Presentations No presentation of Nobody is stored.",
-    );
+    const unknown = await load(service, "/personalization/versions?brand=Nobody");
+    expect(unknown.text).toContain("Nothing of Nobody is stored. Stored brands: Larkspur & Finch , Outlet");
+    expect(unknown.html).toContain('<a href="/personalization/versions?brand=Outlet">Outlet</a>');
   });
 
   test.each([

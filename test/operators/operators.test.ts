@@ -174,7 +174,8 @@ keep_days = 30
       operator: "ADMIN_TOKEN",
       action: "pause",
       subject: "job=pause, brand=acme",
-      result: "The job pause is not configured here for acme.",
+      result:
+        "The job pause is not configured here for acme. Configured jobs: personalization-import, history-retention.",
     });
 
     // The same requests with what they lacked.

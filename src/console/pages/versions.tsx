@@ -7,11 +7,11 @@ import type { Difference, ImportReport } from "../../jobs/import-report.ts";
 import type { Run } from "../../jobs/run.ts";
 import { findLoadAt } from "../../jobs/run-list.ts";
 import { findReport } from "../../jobs/runs.ts";
-import { listGenerations } from "../../personalization/generation.ts";
+import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { listPresentations } from "../../personalization/presentation/store.ts";
 import { generations, presentations, type VersionKind } from "../../personalization/versions.ts";
 import { ActionLink, mayOperate } from "../components/actions.tsx";
-import { EmptyState, Section, StackedTime } from "../components/elements.tsx";
+import { CommaSeparated, EmptyState, Section, StackedTime } from "../components/elements.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
 import { urlWithQuery } from "../urls.ts";
@@ -25,6 +25,9 @@ export async function versionsPage(context: ConsoleContext, request: PageRequest
     .filter((generation) => generation.brand === brand)
     .map(({ skus, ...generation }) => ({ ...generation, size: skus }));
   const named = (await listPresentations(database, brand)).map(({ entries, ...each }) => ({ ...each, size: entries }));
+  if (stored.length + named.length === 0) {
+    return { title: `Versions of ${brand}`, body: <UnknownBrand brand={brand} stored={all} /> };
+  }
   const shared = { brand, mayAct: mayOperate(request), now: Date.parse(await readNow(database)) };
   return {
     title: `Versions of ${brand}`,
@@ -52,6 +55,28 @@ export async function versionsPage(context: ConsoleContext, request: PageRequest
     ),
   };
 }
+
+interface UnknownBrandProps {
+  readonly brand: string;
+  readonly stored: readonly Generation[];
+}
+
+const UnknownBrand = ({ brand, stored }: UnknownBrandProps) => (
+  <EmptyState title={`Nothing of ${brand} is stored.`}>
+    {stored.length === 0 ? (
+      ""
+    ) : (
+      <p>
+        Stored brands:{" "}
+        <CommaSeparated
+          items={[...new Set(stored.map((each) => each.brand))].map((name) => (
+            <a href={urlWithQuery("/personalization/versions", { brand: name })}>{name}</a>
+          ))}
+        />
+      </p>
+    )}
+  </EmptyState>
+);
 
 interface StoredVersion {
   readonly id: number;

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../base/errors.ts";
-import { formatNumber, pluralize, utcTime } from "../../base/format.ts";
+import { formatNumber, pluralize, toSentence, utcTime } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import type { RemovedBrand } from "../../personalization/generation-removal.ts";
@@ -10,6 +10,7 @@ import { rollBack } from "../../personalization/rollback.ts";
 import {
   type CurrentChange,
   currentByNow,
+  describeNoneStored,
   findChange,
   generations,
   presentations,
@@ -25,7 +26,6 @@ interface StoredVersion {
 
 interface Words<Version> {
   readonly name: string;
-  readonly content: string;
   readonly subject: (brand: string) => string;
   /** What an import delivers, which the rollback cancels. */
   readonly imported: string;
@@ -36,7 +36,6 @@ interface Words<Version> {
 
 const generationWords: Words<Generation> = {
   name: "Generation",
-  content: "personalization",
   subject: (brand) => brand,
   imported: "brand",
   list: async (database, brand) => (await listGenerations(database)).filter((generation) => generation.brand === brand),
@@ -47,7 +46,6 @@ const generationWords: Words<Generation> = {
 
 const presentationWords: Words<StoredPresentation> = {
   name: "Presentation",
-  content: "presentation",
   subject: (brand) => `the presentation of ${brand}`,
   imported: "presentation",
   list: listPresentations,
@@ -55,17 +53,16 @@ const presentationWords: Words<StoredPresentation> = {
   afterwards: "An unchanged file is not imported again. A new file is.",
 };
 
-const noneStored = (content: string, brand: string) => `No ${content} of ${brand} is stored.`;
-
 /** @throws ServiceError `conflict` without a current one */
-function requireStored<Version extends StoredVersion>(
-  stored: readonly Version[],
-  { content }: Words<Version>,
+async function requireStored<Version extends StoredVersion>(
+  database: Database,
+  kind: VersionKind,
   brand: string,
-): Version {
+  stored: readonly Version[],
+): Promise<Version> {
   const current = stored.find(({ isCurrent }) => isCurrent);
   if (current !== undefined) return current;
-  throw new ServiceError("conflict", noneStored(content, brand));
+  throw new ServiceError("conflict", toSentence(await describeNoneStored(database, kind, brand)));
 }
 
 /**
@@ -81,7 +78,7 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
   return async ({ database, writer }, parameters) => {
     const brand = requireParameter(parameters, "brand");
     const stored = await words.list(database, brand);
-    const current = requireStored(stored, words, brand);
+    const current = await requireStored(database, kind, brand, stored);
     const previous = (await findChange(database, kind, brand))?.to;
     const isChosen = parameters.has("to");
     const to = isChosen ? requireId(parameters, "to") : previous;
@@ -155,7 +152,7 @@ export const planRemoval: Action = async (context, parameters) => {
   const { database, jobs } = context;
   const brand = requireParameter(parameters, "brand");
   const stored = await generationWords.list(database, brand);
-  const current = requireStored(stored, generationWords, brand);
+  const current = await requireStored(database, generations, brand, stored);
   requireFrom(parameters, generations, brand, current);
   const named = await listPresentations(database, brand);
   const isConfigured = jobs.some((job) => job.brand === brand && jobsOfBrands.some((name) => name === job.name));
@@ -186,9 +183,10 @@ export const removeAction = (
   subject: brand,
   perform: async () => {
     const removed = await removePersonalization(database, brand, onlyFrom);
-    return removed.generations + removed.presentations === 0
-      ? { result: noneStored(generationWords.content, brand), outcome: "refused", removed }
-      : { result: `removed ${describeRemoved(removed)}`, removed };
+    if (removed.generations + removed.presentations === 0) {
+      throw new ServiceError("conflict", await describeNoneStored(database, generations, brand));
+    }
+    return { result: `removed ${describeRemoved(removed)}`, removed };
   },
 });
 

@@ -1,6 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { formatNumber, pluralize, utcTime } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
+import { formatNames } from "../../jobs/import-report.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
 import { findPause, pauseJob, resumeJob } from "../../jobs/job-pause.ts";
 import { findNewestRun, findRunUnderWay } from "../../jobs/runs.ts";
@@ -10,7 +11,13 @@ import { type Action, type ActionContext, requireParameter } from "./action.ts";
 export function requireJob({ jobs }: ActionContext, name: string, brand: string): PlannedJob {
   const job = jobs.find((each) => each.name === name && each.brand === brand);
   if (job !== undefined) return job;
-  throw new ServiceError("conflict", `The job ${name} is not configured here for ${brand}.`);
+  const brands = jobs.filter((each) => each.name === name).map((each) => each.brand);
+  const names = new Set(jobs.map((each) => each.name));
+  const valid =
+    brands.length > 0
+      ? `It is configured for ${formatNames(brands)}.`
+      : `Configured jobs: ${formatNames([...names]) || "none"}.`;
+  throw new ServiceError("conflict", `The job ${name} is not configured here for ${brand}. ${valid}`);
 }
 
 const jobOf = (context: ActionContext, parameters: URLSearchParams) =>
