@@ -41,7 +41,7 @@ export function describeEnd(
 
 /** An outage that this run began has no duration yet. */
 function describeOutage(since: string, run: Run | undefined): Readonly<Record<string, string>> {
-  if (run === undefined || run.finishedAt === null || run.finishedAt === since) return {};
+  if (run === undefined || run.finishedAt === null || run.startedAt === since) return {};
   if (run.outcome !== "succeeded") return { "failing since": since };
   const seconds = Math.max(0, Date.parse(run.finishedAt) - Date.parse(since)) / 1000;
   return { "had failed since": since, "it lasted": durationInWords(seconds) };

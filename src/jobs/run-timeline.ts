@@ -3,7 +3,10 @@ import type { Run } from "./run.ts";
 import type { RunKind } from "./run-list.ts";
 
 /** Times are ISO 8601 in UTC. */
-export type TimelineRun = Pick<Run, "id" | "job" | "brand" | "startedAt" | "finishedAt" | "outcome">;
+export interface TimelineRun extends Pick<Run, "id" | "job" | "brand" | "startedAt" | "finishedAt" | "outcome"> {
+  /** Id of the job's newest successful run; null if none has succeeded. */
+  readonly newestSuccess: number | null;
+}
 
 /** Steps of equal length, in epoch milliseconds. */
 export interface TimelinePeriod {
@@ -49,7 +52,8 @@ export async function listTimelineRuns(
         UNION SELECT ${newestOf("id < $1")}
         UNION SELECT ${newestOf("outcome = 'failed'")}
       )
-    SELECT run.id, job, brand, started_at AS "startedAt", finished_at AS "finishedAt", outcome
+    SELECT run.id, job, brand, started_at AS "startedAt", finished_at AS "finishedAt", outcome,
+      ${newestOf("outcome = 'succeeded'")} AS "newestSuccess"
     FROM found JOIN run ON run.id = found.id ORDER BY run.id`;
   const found = await Promise.all(
     kinds.map((kind) => queryable.read<TimelineRun>(text, [...values, kind.job, kind.brand])),

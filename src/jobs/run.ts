@@ -54,7 +54,7 @@ export interface JobStatus {
 export interface JobHealth extends JobStatus {
   readonly source: string;
   readonly isImport?: boolean | undefined;
-  /** When the first failed run since the last success ended; null if the last run succeeded. */
+  /** When the first failed run since the last success began; null if the last run succeeded. */
   readonly failingSince: string | null;
   readonly schedule: string | null;
   readonly scheduleWords: string | null;

@@ -71,6 +71,9 @@ describe.each(stores.timeline)("the timeline of runs on $engine", ({ url }) => {
       { job: "busy", agoMs: middle(30) - 2 * minuteMs, tookMs: 1000, outcome: "cancelled" },
       { job: "busy", agoMs: middle(20), tookMs: 1000, outcome: "abandoned" },
       { job: "busy", agoMs: middle(20) - minuteMs, tookMs: 1000, outcome: "cancelled" },
+      { job: "again", agoMs: middle(40), tookMs: 1000, outcome: "failed" },
+      { job: "again", agoMs: middle(40) - minuteMs, tookMs: 1000, outcome: "succeeded" },
+      { job: "again", agoMs: middle(20) - 2 * minuteMs, tookMs: 1000, outcome: "cancelled" },
     ]);
   });
   afterAll(() => opened[Symbol.asyncDispose]());
@@ -78,7 +81,7 @@ describe.each(stores.timeline)("the timeline of runs on $engine", ({ url }) => {
   test("has the worst run of each step, with its length, and the job with the newest failure first", async () => {
     for (const path of ["/", "/runs"]) {
       const rows = timelineOf(await opened.load(path));
-      expect([...rows.keys()]).toEqual(["busy", "gone", "long"]);
+      expect([...rows.keys()]).toEqual(["busy", "again", "gone", "long"]);
       expect(rows.get("gone")).toEqual([]);
       expect(rows.get("busy")?.map(({ status }) => status)).toEqual(["failed", "abandoned"]);
       expect(rows.get("busy")?.map(({ title }) => title)).toEqual([
@@ -104,12 +107,19 @@ describe.each(stores.timeline)("the timeline of runs on $engine", ({ url }) => {
     expect(await opened.load("/runs?job=gone")).toMatch(/class="status failed">failed 40 days ago<\/a>/);
   });
 
+  test("marks a failure after which the job succeeded again, but does not say that it needs attention", async () => {
+    const html = await opened.load("/runs?job=again");
+    const marks = timelineOf(html).get("again") ?? [];
+    expect(marks.map(({ status }) => status)).toEqual(["failed", "cancelled"]);
+    expect(html).toMatch(new RegExp(`<a href="/runs/${marks[0]?.id}" class="status">last failed \\d+ hours ago</a>`));
+  });
+
   test("has other periods, which filters keep", async () => {
     const html = await opened.load("/runs?period=7d&job=long");
     expect(timelineOf(html).get("long")?.[0]?.width).toBe(2);
     expect(html).toContain('<input type="hidden" name="period" value="7d"/>');
     expect(html).toContain('<a href="/runs?period=30d&amp;job=long">30 days</a>');
-    expect([...timelineOf(await opened.load("/runs?period=nonsense")).keys()]).toHaveLength(3);
+    expect([...timelineOf(await opened.load("/runs?period=nonsense")).keys()]).toHaveLength(4);
     expect(timelineOf(await opened.load("/runs?before=3"))).toBeEmpty();
   });
 });

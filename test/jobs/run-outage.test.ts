@@ -8,7 +8,7 @@ const instant = (n: string) =>
 const columns = "(job, brand, started_at, finished_at, lease_until, outcome, reason)";
 const others = 20_000;
 
-test("since when a new job fails is found without reading the runs of others", async () => {
+test("since the start of which run a new job fails is found without reading the runs of others", async () => {
   const database = await openDatabase(await createMigratedStore("postgres"), "background");
   const { sql } = database;
   await sql.unsafe(`
@@ -21,7 +21,8 @@ test("since when a new job fails is found without reading the runs of others", a
   ] as const;
   for (const [index, [job, outcome]] of outcomes.entries()) {
     const at = instant(`${others + index}`);
-    await sql.unsafe(`INSERT INTO run ${columns} VALUES ($1, 'acme', ${at}, ${at}, ${at}, $2, $3)`, [
+    const end = instant(`${others + index} + 0.5`);
+    await sql.unsafe(`INSERT INTO run ${columns} VALUES ($1, 'acme', ${at}, ${end}, ${end}, $2, $3)`, [
       job,
       outcome,
       "new",

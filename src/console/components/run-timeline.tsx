@@ -103,13 +103,7 @@ const Row = ({ row: { job, brand, runs, lastFailure }, period }: RowProps) => (
   <li id={elementId("timeline", job, brand)}>
     <p>
       <a href={urlWithQuery("/runs", { job, brand })}>{job}</a> <span class="muted">{brand}</span>{" "}
-      {lastFailure === undefined ? (
-        ""
-      ) : (
-        <a href={`/runs/${lastFailure.id}`} class="status failed">
-          failed {relativeTime(endOf(lastFailure, period.now), period.now)}
-        </a>
-      )}
+      {lastFailure === undefined ? "" : <LastFailure run={lastFailure} now={period.now} />}
     </p>
     {/* Hundreds of links would be a detour for the keyboard. */}
     <svg viewBox={`0 0 ${period.steps} ${rowHeight}`} preserveAspectRatio="none" aria-hidden="true">
@@ -119,6 +113,21 @@ const Row = ({ row: { job, brand, runs, lastFailure }, period }: RowProps) => (
     </svg>
   </li>
 );
+
+interface LastFailureProps {
+  readonly run: TimelineRun;
+  readonly now: number;
+}
+
+/** Without its color once the job has succeeded again. */
+function LastFailure({ run, now }: LastFailureProps) {
+  const isRepaired = run.newestSuccess !== null && run.newestSuccess > run.id;
+  return (
+    <a href={`/runs/${run.id}`} class={isRepaired ? "status" : "status failed"}>
+      {isRepaired ? "last failed" : "failed"} {relativeTime(endOf(run, now), now)}
+    </a>
+  );
+}
 
 interface MarkProps {
   readonly run: TimelineRun;
