@@ -3,6 +3,7 @@ import type { Answer } from "../console/context.ts";
 import { errorPage } from "../console/error-page.tsx";
 import { consoleFiles, consolePages } from "../console/index.tsx";
 import { signInPage } from "../console/sign-in-page.tsx";
+import { explainStoreError } from "../database/index.ts";
 import { listJobHealth } from "../jobs/status.ts";
 import type { Actions } from "../operators/actions/index.ts";
 import type { ConsolePages } from "../operators/routes.ts";
@@ -40,7 +41,16 @@ export function createConsole(context: ServiceContext, publicUrl: string, action
     findWidgetPath,
     ...(isSampleShop(shopDomain) && { examplePath, servesSampleImages: true }),
   });
-  return { pages, files: consoleFiles(), signIn: signInPage, toFailure: errorPage };
+  return {
+    pages,
+    files: consoleFiles(),
+    signIn: signInPage,
+    toFailure: (failure, requestId, next) => {
+      const damage = context.requests.findDamage();
+      const reason = damage === undefined ? undefined : (explainStoreError(database, damage) as Error).message;
+      return errorPage(failure, requestId, next, reason);
+    },
+  };
 }
 
 const toAnswer = ({ tag, body }: FoundPersonalization): Answer => ({ tag, text: new TextDecoder().decode(body) });

@@ -71,7 +71,7 @@ test.skipIf(Bun.which("prlimit") === null)(
   60_000,
 );
 
-test("a file that was cut off is named when a request needs what is missing; the rest is served", async () => {
+test("a file that was cut off is named, also to operators, when a request needs what is missing; the rest is served", async () => {
   const url = await createMigratedStore("sqlite");
   const file = url.slice("sqlite:".length);
   {
@@ -83,6 +83,13 @@ test("a file that was cut off is named when a request needs what is missing; the
   }
   await using service = await serve({ DATABASE_URL: url });
   truncateSync(file, statSync(file).size / 2);
+  // It is the first request to find this.
+  const page = await fetch(`${service.adminUrl}/products/200`, { headers: { accept: "text/html" } });
+  expect([page.status, page.headers.get("content-type")]).toEqual([503, "text/html; charset=utf-8"]);
+  const html = await page.text();
+  expect(html).toContain("it is damaged: database disk image is malformed; restore a backup.");
+  expect(html).toContain("remove the file, and start the service");
+  expect(html).toContain('<a href="/readyz">');
   const statuses = [
     (await service.get("/api/v1/products/1")).status,
     (await service.get("/api/v1/products/200")).status,
