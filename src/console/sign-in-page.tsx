@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { htmlPage, type Page } from "../http/page.ts";
 import { Layout } from "./layout.tsx";
 

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Generation } from "../personalization/generation.ts";
 import { SkuAnswer } from "./components/sku-answer.tsx";

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import packageJson from "../../package.json" with { type: "json" };
 import type { Product } from "../contract/product.ts";
 import type { Handler } from "../http/endpoint.ts";

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Product } from "../contract/product.ts";
 
 interface HowItWorksProps {

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Product, Variant } from "../contract/product.ts";
 import { type DrawnImage, drawnImagesOf, formatPrice, isForSale, selectVariant } from "./catalog.ts";
 import { HowItWorks } from "./how-it-works.tsx";

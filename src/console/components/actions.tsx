@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { PageRequest } from "../../http/page.ts";
 import type { ActionName } from "../../operators/actions/index.ts";

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Viewer } from "../../http/page.ts";
 
 /** The hidden field by which the server knows that a form is of the viewer's session. */

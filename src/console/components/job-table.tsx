@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { relativeTime, utcTime } from "../../base/format.ts";
 import type { JobHealth } from "../../jobs/run.ts";
 import { elementId, urlWithQuery } from "../urls.ts";

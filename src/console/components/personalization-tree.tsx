@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Personalization, Style } from "../../contract/personalization.ts";
 import { urlWithQuery } from "../urls.ts";
 

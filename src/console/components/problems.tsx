@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Problem } from "../problems.ts";
 import { elementId } from "../urls.ts";

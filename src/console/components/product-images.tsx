@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Image } from "../../contract/product.ts";
 import { sampleImagePath } from "../../sample/shop.ts";

@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import { durationInWords, formatNumber, pluralize, utcTime } from "../../base/format.ts";
 import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../cdn/position.ts";
 import { Section, Time } from "./elements.tsx";

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../base/format.ts";
 import type {
   Difference,

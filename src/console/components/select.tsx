@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 interface Option {
   readonly value: string;
   readonly text: string;

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Explanation } from "../explain-sku.ts";
 import { Section } from "./elements.tsx";
 

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Personalization } from "../../contract/personalization.ts";
 import type { FoundOffer } from "../order-mark.ts";

@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import { formatNumber, pluralize } from "../../base/format.ts";
 import type { Generation } from "../../personalization/generation.ts";
 import { elementId, urlWithQuery } from "../urls.ts";

@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import { pluralize } from "../../base/format.ts";
 import type { UsedStyle } from "../../personalization/store.ts";
 import { urlWithQuery } from "../urls.ts";

@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import type { PageRequest } from "../../http/page.ts";
 import { typedField } from "../../operators/actions/confirmation.ts";
 import { isDestructive, mayOperate } from "../components/actions.tsx";

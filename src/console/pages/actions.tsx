@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";

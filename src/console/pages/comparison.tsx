@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime } from "../../base/format.ts";
 import { type Database, readNow } from "../../database/database.ts";

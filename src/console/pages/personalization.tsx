@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";

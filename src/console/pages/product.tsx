@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import { formatNumber } from "../../base/format.ts";
 import { parseJson, toReadableJson } from "../../base/json.ts";
 import { type FoundProduct, findProduct } from "../../catalog/product.ts";

@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import { parseJson } from "../../base/json.ts";
 import type { Product } from "../../contract/product.ts";
 import type { Database } from "../../database/database.ts";
