@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Database } from "../database/database.ts";
 import { decodeText } from "./bytes.ts";
 import { compareGenerations, type EntryKind } from "./difference.ts";
@@ -19,7 +20,7 @@ const maxCachedComparisons = 8;
 /** Compares one pair of generations at a time, in small steps that keep the process responsive. */
 export class GenerationComparer {
   readonly #database: Database;
-  readonly #cache = new Map<string, Promise<GenerationDifference>>();
+  readonly #cache = new LRUCache<string, Promise<GenerationDifference>>({ max: maxCachedComparisons });
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database) {
@@ -34,10 +35,6 @@ export class GenerationComparer {
     this.#last = comparison.catch(() => {});
     this.#cache.set(key, comparison);
     comparison.catch(() => this.#cache.delete(key));
-    for (const oldest of this.#cache.keys()) {
-      if (this.#cache.size <= maxCachedComparisons) break;
-      this.#cache.delete(oldest);
-    }
     return comparison;
   }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
 
 interface Fragment {
@@ -8,29 +9,17 @@ interface Fragment {
 /** Memory of a fragment besides its bytes: a few objects, a map entry, and short strings. */
 const overheadBytes = 500;
 
-/**
- * Keeps recently used fragments, in two halves: a used fragment moves to the recent half. When that
- * half is full, it becomes the older one, whose fragments are dropped.
- */
+/** Keeps recently used fragments. */
 export class FragmentCache<Kept extends Fragment> {
-  readonly #maxBytes: number;
-  #recent = new Map<number, Kept>();
-  #older = new Map<number, Kept>();
-  #bytes = 0;
+  readonly #kept: LRUCache<number, Kept>;
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** @returns the fragments in the order of the numbers; undefined if any is missing */
-  find(numbers: readonly number[]): Kept[] | undefined {
-    const found: Kept[] = [];
-    for (const number of numbers) {
-      const fragment = this.#recent.get(number) ?? this.#promote(number);
-      if (fragment === undefined) return undefined;
-      found.push(fragment);
-    }
-    return found;
+    this.#kept = new LRUCache({
+      maxSize: Math.max(Math.floor(maxBytes), 1),
+      // A larger fragment would replace most of the others.
+      maxEntrySize: Math.max(Math.floor(maxBytes / 2), 1),
+      sizeCalculation: ({ rows }) => rows.length + overheadBytes,
+    });
   }
 
   /**
@@ -41,48 +30,22 @@ export class FragmentCache<Kept extends Fragment> {
     numbers: readonly number[],
     load: (missing: readonly number[]) => MaybePromise<readonly Kept[]>,
   ): MaybePromise<Kept[]> {
-    return this.find(numbers) ?? this.#load(numbers, load);
-  }
-
-  #load(
-    numbers: readonly number[],
-    load: (missing: readonly number[]) => MaybePromise<readonly Kept[]>,
-  ): MaybePromise<Kept[]> {
-    const found = new Map<number, Kept>();
+    const found: Kept[] = [];
     const missing = new Set<number>();
     for (const number of numbers) {
-      const fragment = this.#recent.get(number) ?? this.#promote(number);
+      const fragment = this.#kept.get(number);
       if (fragment === undefined) missing.add(number);
-      else found.set(number, fragment);
+      else found.push(fragment);
     }
+    if (missing.size === 0) return found;
     return chain(load([...missing]), (loaded) => {
-      for (const fragment of loaded) {
-        this.#keep(fragment);
-        found.set(fragment.number, fragment);
-      }
+      for (const fragment of loaded) this.#kept.set(fragment.number, fragment);
+      const byNumber = new Map([...found, ...loaded].map((fragment) => [fragment.number, fragment]));
       return numbers.map((number) => {
-        const fragment = found.get(number);
+        const fragment = byNumber.get(number);
         if (fragment === undefined) throw new Error(`the generation has no fragment ${number}`);
         return fragment;
       });
     });
-  }
-
-  #promote(number: number): Kept | undefined {
-    const fragment = this.#older.get(number);
-    if (fragment !== undefined) this.#keep(fragment);
-    return fragment;
-  }
-
-  #keep(fragment: Kept): void {
-    // A fragment that fills a half would replace all others.
-    if (fragment.rows.length > this.#maxBytes / 2 || this.#recent.has(fragment.number)) return;
-    if (this.#bytes > this.#maxBytes / 2) {
-      this.#older = this.#recent;
-      this.#recent = new Map();
-      this.#bytes = 0;
-    }
-    this.#recent.set(fragment.number, fragment);
-    this.#bytes += fragment.rows.length + overheadBytes;
   }
 }

@@ -1,4 +1,5 @@
 import { formatDuration, formatNumber, pluralize } from "../../base/format.ts";
+import { parseId } from "../../base/id.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { isOverridable, type Run } from "../../jobs/run.ts";
@@ -22,7 +23,7 @@ import { urlWithQuery } from "../urls.ts";
 /** `GET /runs/:id`: a run and its report. */
 export async function runPage(context: PageContext, request: PageRequest): Promise<PageContent | undefined> {
   const { parameter } = request;
-  const id = /^[1-9]\d{0,8}$/.test(parameter("id")) ? Number(parameter("id")) : undefined;
+  const id = parseId(parameter("id"));
   if (id === undefined) return undefined;
   const { run, report, lastSuccess, now } = await context.shared.readFor(request, `run ${id}`, () =>
     readRun(context, id),

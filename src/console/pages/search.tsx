@@ -1,3 +1,4 @@
+import { parseId } from "../../base/id.ts";
 import { parseJson } from "../../base/json.ts";
 import type { Product } from "../../contract/product.ts";
 import type { Database } from "../../database/database.ts";
@@ -108,7 +109,8 @@ const toProductHit = ({ id, title, handle }: Product) =>
   hitOf("Product", title === "" ? "Untitled" : title, handle, `/products/${id}`);
 
 async function findRuns(database: Database, text: string): Promise<Hit[]> {
-  const run = /^[1-9]\d{0,8}$/.test(text) ? await findRun(database, Number(text)) : undefined;
+  const id = parseId(text);
+  const run = id === undefined ? undefined : await findRun(database, id);
   return run === undefined ? [] : [hitOf("Run", text, `${run.job} for ${run.brand}`, `/runs/${run.id}`)];
 }
 
