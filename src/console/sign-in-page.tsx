@@ -10,9 +10,7 @@ interface SignInProblem {
 export function signInPage(next: string, problem?: SignInProblem): Page {
   return htmlPage(
     <Layout title="Sign in">
-      {problem === undefined ? (
-        ""
-      ) : (
+      {problem !== undefined && (
         <p class="notice" role="alert">
           {problem.text}
         </p>

@@ -42,16 +42,12 @@ export async function lookUpSku(
     hasWidget: offer !== undefined && offer.generation.brand === served,
     body: (
       <>
-        {mark === undefined ? (
-          ""
-        ) : (
+        {mark !== undefined && (
           <Offer sku={sku} mark={mark} offer={await findOffer(context, sku, mark, generations)} now={now} />
         )}
         <SkuAnswer explanation={explainSku(facts)} sku={sku} endpoint={endpoint} />
         <ProductsOfSku products={facts.products} />
-        {offer === undefined ? (
-          ""
-        ) : (
+        {offer !== undefined && (
           <SkuPersonalization
             sku={sku}
             brand={offer.generation.brand}

@@ -136,7 +136,7 @@ function Reference({ document: { info, openapi, servers, tags, paths, components
         {(Object.entries(components.schemas) as [string, Schema][]).map(([name, { description, properties = {} }]) => (
           <section id={name} aria-labelledby={`${name}-title`}>
             <h3 id={`${name}-title`}>{name}</h3>
-            {description ? <Text text={description} /> : ""}
+            {description && <Text text={description} />}
             <Table head={["Field", "Type", "Notes"]} label={`Fields of ${name}`}>
               {Object.entries(properties).map(([field, schema]) => (
                 <Row name={<code>{field}</code>} type={<Type schema={schema} />} notes={schema.description ?? ""} />
@@ -173,7 +173,7 @@ function OperationSection({ root, path, operation, components }: OperationProps)
           <b>GET</b> {path}
         </code>
       </pre>
-      {description ? <Text text={description} /> : ""}
+      {description && <Text text={description} />}
       <pre>
         <code>{`curl '${root === "/" ? defaultRoot : root}${fill(path, parameters)}'`}</code>
       </pre>

@@ -25,7 +25,7 @@ export function CartPage({ product, fields, brand }: CartPageProps) {
     <Layout title="Cart" brand={brand}>
       <h1>In your cart</h1>
       <article class="line-item">
-        {image === undefined ? "" : <img src={image.path} alt="" width={160} height={160} />}
+        {image !== undefined && <img src={image.path} alt="" width={160} height={160} />}
         <div>
           <h2>{product.title}</h2>
           <p class="muted">{details.join(" · ")}</p>

@@ -32,11 +32,7 @@ export function ProductPage({ product, variantId, recommendations, brand, public
           )}
         </div>
       </article>
-      {variant === undefined ? (
-        ""
-      ) : (
-        <HowItWorks id={id} sku={variant.sku} publicUrl={publicUrl} widgetPath={widgetPath} />
-      )}
+      {variant !== undefined && <HowItWorks id={id} sku={variant.sku} publicUrl={publicUrl} widgetPath={widgetPath} />}
       <Recommendations products={recommendations} />
     </Layout>
   );
@@ -145,7 +141,7 @@ function Recommendations({ products }: { readonly products: readonly Product[] }
           return (
             <li>
               <a href={`/example/products/${product.id}`}>
-                {image === undefined ? "" : <img src={image.path} alt="" width={320} height={320} loading="lazy" />}
+                {image !== undefined && <img src={image.path} alt="" width={320} height={320} loading="lazy" />}
                 <span>{product.title}</span>
                 <span class="muted">{variant === undefined ? "" : formatPrice(variant.price)}</span>
               </a>

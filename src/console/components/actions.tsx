@@ -24,7 +24,7 @@ interface ActionLinkProps {
 export const ActionLink = ({ action, fields, of, children }: ActionLinkProps) => (
   <a class={isDestructive(action) ? "action destructive" : "action"} href={urlWithQuery(`/actions/${action}`, fields)}>
     {children}
-    {of === undefined ? "" : <span class="visually-hidden"> {of}</span>}
+    {of !== undefined && <span class="visually-hidden"> {of}</span>}
   </a>
 );
 

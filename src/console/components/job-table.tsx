@@ -38,8 +38,8 @@ interface JobRowProps {
 const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowProps) => (
   <>
     {lastSuccess === null ? <span class="muted">never</span> : <Time at={lastSuccess} now={now} />}
-    {isStale ? <div class="stale">stale</div> : ""}
-    {isAhead ? <div class="stale">clock set back</div> : ""}
+    {isStale && <div class="stale">stale</div>}
+    {isAhead && <div class="stale">clock set back</div>}
   </>
 );
 
@@ -50,7 +50,7 @@ function LastRun({ health: { last, runningSince, isSlow }, now }: JobRowProps) {
     ) : (
       <>
         <RunBadge run={{ outcome: null }} />
-        {isSlow ? <span class="stale"> unusually long</span> : ""}
+        {isSlow && <span class="stale"> unusually long</span>}
       </>
     );
   if (last === null) return runningSince === null ? <span class="muted">never run</span> : running;

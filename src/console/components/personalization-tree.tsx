@@ -51,9 +51,7 @@ function Line({ line, personalization, brand }: PersonalizationTreeProps & { rea
         <a href={urlWithQuery("/personalization", { group: choice_type, brand })}>{choice_type}</a>
         {choices.length === 0 ? <span class="muted"> free text (the group has no choices)</span> : ""}
       </p>
-      {choices.length === 0 ? (
-        ""
-      ) : (
+      {choices.length !== 0 && (
         <ul class="chips">
           {choices.map(({ choice_value, choice_display_seq, choice_status }) => (
             <li title={`sequence ${choice_display_seq}, status ${choice_status}`}>{choice_value}</li>

@@ -28,14 +28,12 @@ export function Problems({ problems, scheduledJobs, now }: ProblemsProps) {
         {problems.map(({ text, since, url }) => (
           <li id={url && elementId("problem", url)}>
             {text}{" "}
-            {since === undefined ? (
-              ""
-            ) : (
+            {since !== undefined && (
               <>
                 This began at <ExactTime at={since} now={now} />.{" "}
               </>
             )}
-            {url === undefined ? "" : <ProblemLink url={url} />}
+            {url !== undefined && <ProblemLink url={url} />}
           </li>
         ))}
       </ul>

@@ -16,9 +16,7 @@ export const Purge = ({ statuses, now }: PurgeProps) => (
         <p>
           {status.target}: {describe(status)}
         </p>
-        {status.recent.length === 0 ? (
-          ""
-        ) : (
+        {status.recent.length !== 0 && (
           <Table columns={columnsAt(now)} rows={status.recent} label={`Last purges of ${status.target}`} />
         )}
       </>

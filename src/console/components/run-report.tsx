@@ -24,9 +24,9 @@ export function RunReport({ report }: { readonly report: ImportReport }) {
           ]}
         />
       </Section>
-      {rejections.length === 0 ? "" : <RejectedRows rejections={rejections} />}
-      {personalization === undefined ? "" : <PersonalizationDetails report={personalization} />}
-      {presentation === undefined ? "" : <PresentationDetails report={presentation} />}
+      {rejections.length !== 0 && <RejectedRows rejections={rejections} />}
+      {personalization !== undefined && <PersonalizationDetails report={personalization} />}
+      {presentation !== undefined && <PresentationDetails report={presentation} />}
       <TextList id="overridden" title="Overridden checks" texts={overridden} />
       <TextList id="notes" title="Notes" texts={notes} />
     </>
@@ -41,7 +41,7 @@ const rejectionColumns: readonly Column<Rejection>[] = [
     class: "reason",
     cell: ({ field, reason }) => (
       <>
-        {field === undefined ? "" : <code>{field}: </code>}
+        {field !== undefined && <code>{field}: </code>}
         {reason}
       </>
     ),
@@ -55,7 +55,7 @@ const rejectionColumns: readonly Column<Rejection>[] = [
             <code>
               {file}:{line}
             </code>{" "}
-            {text === undefined ? "" : <span class="muted excerpt">{text}</span>}
+            {text !== undefined && <span class="muted excerpt">{text}</span>}
           </li>
         ))}
       </ul>

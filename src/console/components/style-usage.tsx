@@ -94,6 +94,6 @@ export const BrandStyles = ({ styles, brand, count }: BrandStylesProps) => (
         ? "None."
         : `${pluralize(count, "style")} in all; here ${styles[0]?.style} to ${styles.at(-1)?.style}.`}
     </p>
-    {styles.length === 0 ? "" : <StyleTable styles={styles} brand={brand} label={`Styles of ${brand}`} />}
+    {styles.length !== 0 && <StyleTable styles={styles} brand={brand} label={`Styles of ${brand}`} />}
   </Section>
 );

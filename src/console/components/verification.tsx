@@ -14,10 +14,8 @@ export const Verification = ({ truth }: { readonly truth: CatalogTruth }) => (
       rows={verifiedAges.map((age, index) => [age, truth.verified[index] ?? 0] as const)}
       label="Last verified"
     />
-    {truth.unsettled === 0 ? "" : <p class="muted">{pluralize(truth.unsettled, "product")} will be read again.</p>}
-    {truth.waiting === 0 ? (
-      ""
-    ) : (
+    {truth.unsettled !== 0 && <p class="muted">{pluralize(truth.unsettled, "product")} will be read again.</p>}
+    {truth.waiting !== 0 && (
       <p>{pluralize(truth.waiting, "product")} could not be read completely for more than a minute.</p>
     )}
   </>

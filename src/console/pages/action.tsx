@@ -27,9 +27,7 @@ export async function actionPage({ confirm }: ConsoleContext, request: PageReque
             {Object.entries(fields).map(([field, value]) => (
               <input type="hidden" name={field} value={value} />
             ))}
-            {typed === undefined ? (
-              ""
-            ) : (
+            {typed !== undefined && (
               <label class="wide">
                 <span>
                   {typed.label}: <strong>{typed.value}</strong>

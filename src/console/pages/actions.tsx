@@ -121,12 +121,10 @@ function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonl
       <ActionLink action="run" {...given}>
         Run now
       </ActionLink>
-      {isImport === true ? (
+      {isImport === true && (
         <ActionLink action="dry-run" {...given}>
           Dry run
         </ActionLink>
-      ) : (
-        ""
       )}
       {pausedSince === null ? (
         <ActionLink action="pause" {...given}>
@@ -153,12 +151,10 @@ const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: n
           </>
         }
       >
-        {cancelled === null ? (
+        {cancelled === null && (
           <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
             Cancel
           </ActionLink>
-        ) : (
-          ""
         )}
       </Item>
     ))}

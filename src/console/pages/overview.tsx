@@ -113,22 +113,20 @@ function Overview({ links, table, ...overview }: OverviewProps) {
   return (
     <>
       <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} now={now} />
-      {timeline.rows.length === 0 ? (
-        ""
-      ) : (
+      {timeline.rows.length !== 0 && (
         <RunTimeline timeline={timeline} urlOfPeriod={(period) => urlWithQuery("/runs", { period })} />
       )}
       <Section id="stored-data" title="Stored data" isLive>
         <Totals productCount={productCount} current={current} />
-        {truth.products === 0 ? "" : <Verification truth={truth} />}
-        {current.length === 0 ? "" : <CurrentGenerations generations={generations} now={now} />}
+        {truth.products !== 0 && <Verification truth={truth} />}
+        {current.length !== 0 && <CurrentGenerations generations={generations} now={now} />}
       </Section>
       <Section id="jobs" title="Jobs" isLive>
         {jobs.length === 0 ? <NoJobs /> : <JobTable jobs={jobs} now={now} />}
       </Section>
-      {push === undefined ? "" : <Push push={push} now={now} />}
-      {purge.length === 0 ? "" : <Purge statuses={purge} now={now} />}
-      {charts.length === 0 ? "" : <Charts charts={charts} table={table} />}
+      {push !== undefined && <Push push={push} now={now} />}
+      {purge.length !== 0 && <Purge statuses={purge} now={now} />}
+      {charts.length !== 0 && <Charts charts={charts} table={table} />}
       <nav aria-labelledby="links">
         <h2 id="links">Links</h2>
         <ul class="links">

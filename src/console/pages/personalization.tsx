@@ -30,9 +30,7 @@ export async function personalizationPage(context: ConsoleContext, request: Page
     body: (
       <>
         <LookupForm lookup={{ ...lookup, brand }} generations={current} />
-        {current.length === 0 ? (
-          ""
-        ) : (
+        {current.length !== 0 && (
           <p>
             <a href={urlWithQuery("/personalization/versions", { brand })}>Versions of {brand}</a>
           </p>
@@ -120,8 +118,8 @@ async function listBrandStyles(
         <LookupHelp />
         <BrandStyles styles={styles} brand={brand} count={count} />
         <nav class="pagination" aria-label="Pages">
-          {begin === 0 ? "" : <a href={urlOf(request, { after: undefined })}>First styles</a>}
-          {last === undefined ? "" : <a href={urlOf(request, { after: last })}>Next styles</a>}
+          {begin !== 0 && <a href={urlOf(request, { after: undefined })}>First styles</a>}
+          {last !== undefined && <a href={urlOf(request, { after: last })}>Next styles</a>}
         </nav>
       </>
     ),

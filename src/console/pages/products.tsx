@@ -49,8 +49,8 @@ export async function productsPage({ database }: ConsoleContext, request: PageRe
             </p>
             {products.length === 0 ? <NoMatch /> : <Table columns={columns} rows={products} label="Products" />}
             <nav class="pagination" aria-label="Pages">
-              {filter.after === undefined ? "" : <a href={urlOf(request, { after: undefined })}>First products</a>}
-              {next === undefined ? "" : <a href={urlOf(request, { after: next })}>Next products</a>}
+              {filter.after !== undefined && <a href={urlOf(request, { after: undefined })}>First products</a>}
+              {next !== undefined && <a href={urlOf(request, { after: next })}>Next products</a>}
             </nav>
           </>
         )}

@@ -34,11 +34,11 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
     scripts: isChanging(run, now) ? ["/console/refresh.js"] : [],
     body: (
       <div data-live="run">
-        {run.reason === null ? "" : <Reason run={run} reason={run.reason} lastSuccess={lastSuccess} />}
-        {mayOperate(request) ? <RunActions run={run} /> : ""}
+        {run.reason !== null && <Reason run={run} reason={run.reason} lastSuccess={lastSuccess} />}
+        {mayOperate(request) && <RunActions run={run} />}
         <RunFacts run={run} now={now} />
         {report === undefined ? <NoReport run={run} /> : <RunReport report={report} />}
-        {run.log === null ? "" : <Log log={run.log} />}
+        {run.log !== null && <Log log={run.log} />}
         <p>
           <a href={urlWithQuery("/runs", { job: run.job, brand: run.brand })}>
             All runs of {run.job} for {run.brand}
@@ -80,12 +80,10 @@ function RunActions({ run }: { readonly run: Run }) {
           Retry
         </ActionLink>
       )}{" "}
-      {isOverridable(run) ? (
+      {isOverridable(run) && (
         <ActionLink action="force" fields={{ job, brand }}>
           Import without checks
         </ActionLink>
-      ) : (
-        ""
       )}
     </ActionLinks>
   );

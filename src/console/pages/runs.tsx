@@ -43,16 +43,12 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
   return {
     body: (
       <>
-        {timeline && timeline.rows.length > 0 ? (
+        {timeline && timeline.rows.length > 0 && (
           <RunTimeline timeline={timeline} urlOfPeriod={(name) => urlOf(request, { period: name })} />
-        ) : (
-          ""
         )}
         <RunFilters kinds={kinds} filter={filter} request={request} />
-        {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) ? (
+        {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) && (
           <RetryMatching filter={filter} />
-        ) : (
-          ""
         )}
         {rows.length > 0 ? (
           <Table columns={columnsAt(now)} rows={rows} label="Runs, newest first" />
@@ -128,7 +124,7 @@ function RunFilters({ request, kinds, filter }: RunFiltersProps) {
   const withAll = (text: string, values: readonly string[]) => [{ value: "", text }, ...values];
   return (
     <FilterForm action="/runs" hasFilters={hasFilters}>
-      {period === undefined ? "" : <input type="hidden" name="period" value={period} />}
+      {period !== undefined && <input type="hidden" name="period" value={period} />}
       <Select
         name="job"
         label="Job"
@@ -197,8 +193,8 @@ interface PaginationProps {
 
 const Pagination = ({ request, filter, before }: PaginationProps) => (
   <nav class="pagination" aria-label="Pages">
-    {filter.before === undefined ? "" : <a href={urlOf(request, { before: undefined })}>Newest runs</a>}
-    {before === undefined ? "" : <a href={urlOf(request, { before })}>Older runs</a>}
+    {filter.before !== undefined && <a href={urlOf(request, { before: undefined })}>Newest runs</a>}
+    {before !== undefined && <a href={urlOf(request, { before })}>Older runs</a>}
   </nav>
 );
 

@@ -33,12 +33,10 @@ export async function searchPage({ database }: ConsoleContext, request: PageRequ
         ) : (
           <Table columns={columns} rows={hits} label="Hits" />
         )}
-        {hasMore ? (
+        {hasMore && (
           <p>
             <a href={urlWithQuery("/products", { q: text })}>All products that match</a>
           </p>
-        ) : (
-          ""
         )}
         <p>
           <a href={urlWithQuery("/personalization", { sku: text })}>Find out why the SKU {text} shows nothing</a>
