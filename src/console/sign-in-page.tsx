@@ -1,13 +1,8 @@
 import { htmlPage, type Page } from "../http/page.ts";
 import { Layout } from "./layout.tsx";
 
-interface SignInProblem {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** @param next path to continue with @param problem why the last attempt failed */
-export function signInPage(next: string, problem?: SignInProblem): Page {
+export function signInPage(next: string, problem?: { readonly status: number; readonly text: string }): Page {
   return htmlPage(
     <Layout title="Sign in">
       {problem !== undefined && (

@@ -60,16 +60,11 @@ export const Section = ({ id, title, class: className, isLive = false, children 
   </section>
 );
 
-interface PreformattedProps {
-  readonly label: string;
-  readonly text: string;
-}
-
 /**
  * Preformatted text in a box with its own scroll bars; focusable, so that the keyboard can scroll
  * it.
  */
-export const Preformatted = ({ label, text }: PreformattedProps) => (
+export const Preformatted = ({ label, text }: { readonly label: string; readonly text: string }) => (
   <section class="preformatted" tabindex={0} aria-label={label}>
     <pre>{text}</pre>
   </section>
@@ -106,11 +101,7 @@ export const EmptyState = ({ title, children }: EmptyStateProps) => (
   </div>
 );
 
-interface FactsProps {
-  readonly facts: readonly (readonly [name: string, value: Child])[];
-}
-
-export const Facts = ({ facts }: FactsProps) => (
+export const Facts = ({ facts }: { readonly facts: readonly (readonly [name: string, value: Child])[] }) => (
   <dl class="facts">
     {facts.map(([name, value]) => (
       <div>

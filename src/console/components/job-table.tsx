@@ -4,12 +4,7 @@ import { elementId, urlWithQuery } from "../urls.ts";
 import { EmptyState, RunBadge, RunCount, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
-interface JobTableProps {
-  readonly jobs: readonly JobHealth[];
-  readonly now: number;
-}
-
-export const JobTable = ({ jobs, now }: JobTableProps) => (
+export const JobTable = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
   <Table columns={columnsAt(now)} rows={jobs} label="Jobs" idOf={({ job, brand }) => elementId("job", job, brand)} />
 );
 

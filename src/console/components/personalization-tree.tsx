@@ -62,12 +62,7 @@ function Line({ line, personalization, brand }: PersonalizationTreeProps & { rea
   );
 }
 
-interface CodesProps {
-  readonly sequence: string;
-  readonly status: string;
-}
-
-const Codes = ({ sequence, status }: CodesProps) => (
+const Codes = ({ sequence, status }: { readonly sequence: string; readonly status: string }) => (
   <span class="muted codes">
     sequence {sequence}, status {status === "" ? "empty" : status}
   </span>

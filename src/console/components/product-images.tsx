@@ -42,12 +42,7 @@ export const ProductImages = ({ images, allowedOrigins }: ProductImagesProps) =>
   </Section>
 );
 
-interface ProductImageProps {
-  readonly image: Image;
-  readonly isAllowed: boolean;
-}
-
-function ProductImage({ image, isAllowed }: ProductImageProps) {
+function ProductImage({ image, isAllowed }: { readonly image: Image; readonly isAllowed: boolean }) {
   const { src, alt, width, height, position, variant_ids } = image;
   const usage = variant_ids.length === 0 ? "" : `, shows ${pluralize(variant_ids.length, "variant")}`;
   return (

@@ -74,13 +74,8 @@ export const ProductsOfSku = ({ products }: { readonly products: readonly Produc
     </p>
   );
 
-interface MarkFormProps {
-  readonly sku: string;
-  readonly mark: string | undefined;
-}
-
 /** Looks up what an order was made from. */
-export const MarkForm = ({ sku, mark }: MarkFormProps) => (
+export const MarkForm = ({ sku, mark }: { readonly sku: string; readonly mark: string | undefined }) => (
   <form class="filter" action="/personalization">
     <input type="hidden" name="sku" value={sku} />
     <label class="wide">

@@ -162,11 +162,6 @@ const VariantMetafields = ({ variant: { title, sku, metafields } }: { readonly v
   </section>
 );
 
-interface MetafieldsProps {
-  readonly metafields: readonly Metafield[];
-  readonly owner: string;
-}
-
 const metafieldColumns: readonly Column<Metafield>[] = [
   {
     title: "Key",
@@ -180,7 +175,7 @@ const metafieldColumns: readonly Column<Metafield>[] = [
   { title: "Value", value: ({ value }) => value, class: "break-anywhere" },
 ];
 
-function Metafields({ metafields, owner }: MetafieldsProps) {
+function Metafields({ metafields, owner }: { readonly metafields: readonly Metafield[]; readonly owner: string }) {
   if (metafields.length === 0) return <None />;
   return <Table columns={metafieldColumns} rows={metafields} label={`Metafields of ${owner}`} />;
 }

@@ -89,12 +89,7 @@ function RunActions({ run }: { readonly run: Run }) {
   );
 }
 
-interface RunFactsProps {
-  readonly run: Run;
-  readonly now: number;
-}
-
-function RunFacts({ run, now }: RunFactsProps) {
+function RunFacts({ run, now }: { readonly run: Run; readonly now: number }) {
   const time = (at: string | null, otherwise: string) => (at === null ? otherwise : <ExactTime at={at} now={now} />);
   return (
     <Facts
