@@ -1,9 +1,8 @@
 import type { Values } from "./common.ts";
 
 export interface CommandOption {
-  readonly type: "string" | "boolean";
-  /** Placeholder of the value in the help, such as `n`; `text` by default. */
-  readonly placeholder?: string;
+  /** Placeholder of the value in the help, such as `n`; undefined for an option without a value. */
+  readonly value?: string;
   /** The description in the help; undefined for an internal option, which the help leaves out. */
   readonly sentence?: string;
 }

@@ -66,10 +66,10 @@ const inSingleQuotes = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function toZsh(commands: Commands): string {
   const cases = Object.entries(commands).map(([name, { options = {} }]) => {
-    const specifications = Object.entries(options).flatMap(([option, { type, placeholder = "TEXT", sentence }]) => {
+    const specifications = Object.entries(options).flatMap(([option, { value, sentence }]) => {
       if (sentence === undefined) return [];
       const text = sentence.replaceAll(/[[\]:]/g, "\\$&");
-      return [inSingleQuotes(`--${option}[${text}]${type === "string" ? `:${placeholder}:_files` : ""}`)];
+      return [inSingleQuotes(`--${option}[${text}]${value === undefined ? "" : `:${value}:_files`}`)];
     });
     return `    "${name}") _arguments ${[...specifications, "'--help[Print this help.]'", "'*:file:_files'"].join(" ")} ;;`;
   });
@@ -109,10 +109,10 @@ function toFish(commands: Commands): string {
       .split(" ")
       .map((word) => `__fish_seen_subcommand_from ${word}`)
       .join("; and ");
-    for (const [option, { type, sentence }] of Object.entries(options)) {
+    for (const [option, { value, sentence }] of Object.entries(options)) {
       if (sentence === undefined) continue;
       lines.push(
-        `complete -c pds -n "${condition}" -l ${option} ${type === "string" ? "-r " : ""}-d ${inSingleQuotes(sentence)}`,
+        `complete -c pds -n "${condition}" -l ${option} ${value === undefined ? "" : "-r "}-d ${inSingleQuotes(sentence)}`,
       );
     }
   }

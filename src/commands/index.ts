@@ -1,24 +1,19 @@
 import type { Command, CommandOption } from "./command.ts";
 
-const json: CommandOption = { type: "boolean", sentence: "Print JSON." };
+const json: CommandOption = { sentence: "Print JSON." };
 const force: CommandOption = {
-  type: "boolean",
   sentence: "Import even if checks fail; the report lists the overridden checks.",
 };
-const jobBrand: CommandOption = { type: "string", sentence: "Brand of the job, if it is configured for several." };
+const jobBrand: CommandOption = { value: "text", sentence: "Brand of the job, if it is configured for several." };
 const importOptions = {
-  brand: { type: "string", sentence: "Brand to import for; defaults to BRAND." },
-  "dry-run": { type: "boolean", sentence: "Read and check without changing anything." },
+  brand: { value: "text", sentence: "Brand to import for; defaults to BRAND." },
+  "dry-run": { sentence: "Read and check without changing anything." },
   json,
 } satisfies Record<string, CommandOption>;
 const rollbackOptions = (noun: string) =>
   ({
-    to: {
-      type: "string",
-      placeholder: "n",
-      sentence: `${noun} to make current, also a later one; defaults to the previous one.`,
-    },
-    brand: { type: "string", sentence: "Brand to roll back; defaults to BRAND." },
+    to: { value: "n", sentence: `${noun} to make current, also a later one; defaults to the previous one.` },
+    brand: { value: "text", sentence: "Brand to roll back; defaults to BRAND." },
     json,
   }) satisfies Record<string, CommandOption>;
 
@@ -44,7 +39,7 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "Replace all products with those in the files: JSON, a JSON array, or NDJSON.",
     options: {
       ...importOptions,
-      force: { type: "boolean", sentence: "Import even if more products would be removed than the settings allow." },
+      force: { sentence: "Import even if more products would be removed than the settings allow." },
     },
     run: async (files, values) => (await import("./import.ts")).importProducts(files, values),
   },
@@ -63,12 +58,12 @@ export const commands: Readonly<Record<string, Command>> = {
   "presentation check": {
     arguments: ["[file]"],
     summary: "List codes of the feed without names, and names without codes: of a file, or of what is stored.",
-    options: { brand: { type: "string", sentence: "Brand to check; defaults to BRAND." }, json },
+    options: { brand: { value: "text", sentence: "Brand to check; defaults to BRAND." }, json },
     run: async ([file], values) => (await import("./presentation.ts")).checkNames(file, values),
   },
   "presentation template": {
     summary: "Print a presentation in TOML with the codes of the feed, and limits guessed from its instruction texts.",
-    options: { brand: { type: "string", sentence: "Brand to read; defaults to BRAND." } },
+    options: { brand: { value: "text", sentence: "Brand to read; defaults to BRAND." } },
     run: async (_, values) => (await import("./presentation.ts")).template(values),
   },
   "rollback personalization": {
@@ -85,13 +80,13 @@ export const commands: Readonly<Record<string, Command>> = {
     arguments: ["<job>"],
     summary: "Run a configured job now, in its own process and within its time limit.",
     options: {
-      brand: { type: "string", sentence: "Brand to run the job for, if it is configured for several." },
-      "dry-run": { type: "boolean", sentence: "Of an import, read and check without changing anything." },
+      brand: { value: "text", sentence: "Brand to run the job for, if it is configured for several." },
+      "dry-run": { sentence: "Of an import, read and check without changing anything." },
       force,
       json,
       // Internal: the run that the parent process has claimed, and a note for its report.
-      claimed: { type: "string" },
-      note: { type: "string" },
+      claimed: { value: "text" },
+      note: { value: "text" },
     },
     run: async ([name = ""], values) => {
       const { runClaimed, runSupervised } = await import("./run.ts");
@@ -125,19 +120,11 @@ export const commands: Readonly<Record<string, Command>> = {
     arguments: ["[asc|desc]"],
     summary: "Print the last finished runs and their outcomes, newest first by default.",
     options: {
-      job: { type: "string", placeholder: "job", sentence: "Only runs of this job." },
-      brand: { type: "string", sentence: "Only runs for this brand." },
-      outcome: {
-        type: "string",
-        placeholder: "outcome",
-        sentence: "Only runs that succeeded, failed, or were abandoned or cancelled.",
-      },
-      since: {
-        type: "string",
-        placeholder: "time",
-        sentence: "Only runs that finished since then: 90m, 24h, 7d, or an ISO 8601 time.",
-      },
-      limit: { type: "string", placeholder: "n", sentence: "Number of runs, 1 to 10000; 10 by default." },
+      job: { value: "job", sentence: "Only runs of this job." },
+      brand: { value: "text", sentence: "Only runs for this brand." },
+      outcome: { value: "outcome", sentence: "Only runs that succeeded, failed, or were abandoned or cancelled." },
+      since: { value: "time", sentence: "Only runs that finished since then: 90m, 24h, 7d, or an ISO 8601 time." },
+      limit: { value: "n", sentence: "Number of runs, 1 to 10000; 10 by default." },
       json,
     },
     run: async ([order = "desc"], values) => (await import("./history.ts")).printHistory(order, values),
@@ -163,7 +150,7 @@ export const commands: Readonly<Record<string, Command>> = {
     arguments: ["<sku>"],
     summary: "Say whether shoppers can personalize a SKU, and why not; fail if they cannot.",
     options: {
-      brand: { type: "string", sentence: "Brand to ask about; defaults to the one that shoppers see." },
+      brand: { value: "text", sentence: "Brand to ask about; defaults to the one that shoppers see." },
       json,
     },
     run: async ([sku = ""], values) => (await import("./explain.ts")).printSku(sku, values),
@@ -181,28 +168,20 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   health: {
     summary: "Ask the service on this machine whether it responds; for health checks of containers.",
-    options: { ready: { type: "boolean", sentence: "Ask whether it is ready for requests, too." } },
+    options: { ready: { sentence: "Ask whether it is ready for requests, too." } },
     run: async (_, values) => (await import("./health.ts")).health(values),
   },
   "platform subscribe": {
     summary: "Let the platform deliver changes of products to this service.",
     options: {
-      url: {
-        type: "string",
-        placeholder: "url",
-        sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path.",
-      },
+      url: { value: "url", sentence: "Address to deliver to; defaults to PUBLIC_URL and the service's path." },
     },
     run: async (_, values) => (await import("./platform.ts")).subscribe(values),
   },
   "platform unsubscribe": {
     summary: "End the deliveries to this service.",
     options: {
-      url: {
-        type: "string",
-        placeholder: "url",
-        sentence: "Address to end deliveries to; defaults to the subscribed one.",
-      },
+      url: { value: "url", sentence: "Address to end deliveries to; defaults to the subscribed one." },
     },
     run: async (_, values) => (await import("./platform.ts")).unsubscribe(values),
   },
@@ -215,8 +194,7 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "Print the shop that the stored products come from, and the one that answers; fail if they differ.",
     options: {
       "change-to": {
-        type: "string",
-        placeholder: "id",
+        value: "id",
         sentence: "Store products of this shop from now on. It must be the one that answers.",
       },
       json,
@@ -227,11 +205,7 @@ export const commands: Readonly<Record<string, Command>> = {
     arguments: ["<name>"],
     summary: "Create a token for an operator, and print it once with the lines for pds.toml. It is stored nowhere.",
     options: {
-      role: {
-        type: "string",
-        placeholder: "role",
-        sentence: "view: only look. operate: also run jobs, cancel runs, roll back, and so on.",
-      },
+      role: { value: "role", sentence: "view: only look. operate: also run jobs, cancel runs, roll back, and so on." },
       json,
     },
     run: async ([name = ""], values) => (await import("./token.ts")).createToken(name, values),
@@ -248,12 +222,12 @@ export const commands: Readonly<Record<string, Command>> = {
   init: {
     summary: "Write a commented pds.toml from these options, or from questions on a terminal.",
     options: {
-      brand: { type: "string", sentence: "Name of the brand." },
-      "shop-domain": { type: "string", placeholder: "domain", sentence: "Domain of the shop." },
-      "database-url": { type: "string", placeholder: "url", sentence: "The store; an embedded one by default." },
-      feed: { type: "string", placeholder: "source", sentence: "Folder or URL of the personalization feed." },
-      products: { type: "string", placeholder: "file", sentence: "File with all products." },
-      platform: { type: "boolean", sentence: "Read products from the shop's platform." },
+      brand: { value: "text", sentence: "Name of the brand." },
+      "shop-domain": { value: "domain", sentence: "Domain of the shop." },
+      "database-url": { value: "url", sentence: "The store; an embedded one by default." },
+      feed: { value: "source", sentence: "Folder or URL of the personalization feed." },
+      products: { value: "file", sentence: "File with all products." },
+      platform: { sentence: "Read products from the shop's platform." },
     },
     run: async (_, values) => (await import("./init.ts")).init(values),
   },
@@ -261,11 +235,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: "Install this program as a service of systemd, with a sandbox, its settings, and a folder for secrets.",
     options: {
       shop: {
-        type: "string",
-        placeholder: "name",
+        value: "name",
         sentence: "Install pds@NAME, one service of several, which has its own settings, secrets, and store.",
       },
-      print: { type: "boolean", sentence: "Print the unit instead." },
+      print: { sentence: "Print the unit instead." },
     },
     run: async (_, values) => (await import("./service.ts")).installService(values),
   },

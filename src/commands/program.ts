@@ -101,14 +101,10 @@ function report(command: Command, name: string): void {
   });
 }
 
-function toOption(
-  name: string,
-  { type, placeholder = "text", sentence }: CommandOption,
-  args: readonly string[],
-): Option {
-  const option = new Option(type === "string" ? `--${name} <${placeholder}>` : `--${name}`, sentence);
+function toOption(name: string, { value: placeholder, sentence }: CommandOption, args: readonly string[]): Option {
+  const option = new Option(placeholder === undefined ? `--${name}` : `--${name} <${placeholder}>`, sentence);
   option.hideHelp(sentence === undefined);
-  if (type === "boolean") return option;
+  if (placeholder === undefined) return option;
   // Values may begin with a dash, but a forgotten value should be noticed.
   return option.argParser((value) => {
     if (!/^--|^-h$/.test(value) || args.includes(`--${name}=${value}`)) return value;
