@@ -148,10 +148,14 @@ function userName(): string {
  * @throws ServiceError `bad_request`
  */
 export function brandOf(config: Config, { brand }: Values): string {
-  if (typeof brand !== "string") return config.brand;
+  return typeof brand === "string" ? parseGiven("--brand", brand, settings.brand.parse) : config.brand;
+}
+
+/** @throws ServiceError `bad_request`, with the name of the option or argument, if `parse` throws */
+export function parseGiven<Value>(name: string, text: string, parse: (text: string) => Value): Value {
   try {
-    return settings.brand.parse(brand);
+    return parse(text);
   } catch (cause) {
-    throw new ServiceError("bad_request", `--brand: ${(cause as Error).message}`, { cause });
+    throw new ServiceError("bad_request", `${name}: ${(cause as Error).message}`, { cause });
   }
 }

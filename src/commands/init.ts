@@ -4,7 +4,7 @@ import { ServiceError } from "../base/errors.ts";
 import { isTerminal } from "../base/terminal.ts";
 import { environmentName, settingNames, settings } from "../config/settings.ts";
 import { findSourceProblem } from "../feed/address.ts";
-import type { Values } from "./common.ts";
+import { parseGiven, type Values } from "./common.ts";
 import { printMessage } from "./output.ts";
 
 interface Answers {
@@ -40,12 +40,8 @@ const textOf = (values: Values, name: string) => (typeof values[name] === "strin
 
 function toAnswers(values: Values): Answers {
   const parse = (option: string, text: string, parser: (text: string) => unknown) => {
-    try {
-      parser(text);
-      return text;
-    } catch (cause) {
-      throw new ServiceError("bad_request", `--${option}: ${(cause as Error).message}`, { cause });
-    }
+    parseGiven(`--${option}`, text, parser);
+    return text;
   };
   const setting = (name: "brand" | "shopDomain" | "databaseUrl", option: string) =>
     parse(option, textOf(values, name) ?? settings[name].default, settings[name].parse);

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { ServiceError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { operatorName, roles, tokenPrefix } from "../operators/tokens.ts";
-import type { Values } from "./common.ts";
+import { parseGiven, type Values } from "./common.ts";
 import { print, printJson } from "./output.ts";
 
 /** Needs neither settings nor a store. */
 export function createToken(text: string, values: Values): boolean {
-  const name = parseName(text);
+  const name = parseGiven("token create: NAME", text, operatorName);
   const role = roles.find((each) => each === values.role);
   if (role === undefined) {
     throw new ServiceError("bad_request", `token create: --role: expected ${roles.join(" or ")}`);
@@ -23,12 +23,4 @@ export function createToken(text: string, values: Values): boolean {
     print(`sha256 = "${digest}"\nrole = "${role}"`);
   }
   return true;
-}
-
-function parseName(text: string): string {
-  try {
-    return operatorName(text);
-  } catch (cause) {
-    throw new ServiceError("bad_request", `token create: NAME: ${(cause as Error).message}`, { cause });
-  }
 }

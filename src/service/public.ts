@@ -21,31 +21,21 @@ export interface PublicContext {
 export function publicRoutes({ cache, config, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
   const { shopDomain, publicUrl } = config;
   const isSample = isSampleShop(shopDomain);
-  let index: Handler | undefined;
-  let openApi: Handler | undefined;
-  let reference: Handler | undefined;
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
-  const indexRoute = onDemand(async () => {
-    index ??= (await import("../reference/index-page.tsx")).createIndex({
+  const indexRoute = onDemand(async () =>
+    (await import("../reference/index-page.tsx")).createIndex({
       root: publicUrl,
       examplePath: isSample ? examplePath : undefined,
       findProduct: async () => (await import("./sample.ts")).findDefaultSampleProduct(config, operationContext),
-    });
-    return index;
-  });
+    }),
+  );
   return {
     ...Object.fromEntries(apiRoutes),
     "/": indexRoute,
     // The first address that the service prints.
     "/api/v1": indexRoute,
-    "/openapi.json": onDemand(async () => {
-      openApi ??= (await import("../reference/page.tsx")).createOpenApi(publicUrl);
-      return openApi;
-    }),
-    "/docs": onDemand(async () => {
-      reference ??= (await import("../reference/page.tsx")).createReference(publicUrl);
-      return reference;
-    }),
+    "/openapi.json": onDemand(async () => (await import("../reference/page.tsx")).createOpenApi(publicUrl)),
+    "/docs": onDemand(async () => (await import("../reference/page.tsx")).createReference(publicUrl)),
     "/docs/style.css": onDemand(async () => (await import("../reference/page.tsx")).getReferenceStyle),
     "/docs/script.js": onDemand(async () => (await import("../reference/page.tsx")).getReferenceScript),
     "/personalization-options.js": onDemand(async () => (await import("./widget.ts")).getWidget),
@@ -61,6 +51,12 @@ export function publicRoutes({ cache, config, operationContext, readiness, pages
 }
 
 /** Loads code with the first request, so that the service starts faster. */
-const onDemand = (load: () => Promise<Handler>): Route => ({
-  get: async (...request) => (await load())(...request),
-});
+function onDemand(load: () => Promise<Handler>): Route {
+  let handler: Handler | undefined;
+  return {
+    get: async (...request) => {
+      handler ??= await load();
+      return await handler(...request);
+    },
+  };
+}

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime } from "../../base/format.ts";
-import { type Database, readNow } from "../../database/database.ts";
+import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import type { DifferingNames, GenerationDifference, NamesDifference } from "../../personalization/comparison.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
@@ -8,6 +8,7 @@ import { ChangedValues } from "../components/changed-values.tsx";
 import { CommaSeparated, EmptyState, Section } from "../components/elements.tsx";
 import { Select } from "../components/select.tsx";
 import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
+import { unlessRemoved } from "../order-mark.ts";
 import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
 import { type ItemKind, itemOf, noItem, readChanges } from "../value-changes.ts";
 
@@ -26,7 +27,7 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
   const isPair = from !== undefined && to !== undefined && from !== to;
   const difference = isPair ? await compare(from.id, to.id).catch(unlessRemoved(database)) : undefined;
   const values =
-    isPair && item !== undefined
+    difference && isPair && item
       ? await readChanges(context, item, from.id, to.id).catch(unlessRemoved(database))
       : undefined;
   return {
@@ -38,32 +39,13 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
         ) : (
           <GenerationForm brand={brand} generations={generations} from={from} to={to} now={now} />
         )}
-        {difference === "removed" ? (
-          <NoLongerStored />
-        ) : difference === undefined ? (
-          ""
-        ) : (
-          <>
-            {item === undefined || values === undefined || values === "removed" ? (
-              ""
-            ) : (
-              <ChangedValues item={item} changes={values} brand={brand} from={from?.id} to={to?.id} />
-            )}
-            <Differences difference={difference} brand={brand} request={request} />
-          </>
-        )}
+        {isPair && difference === undefined && <NoLongerStored />}
+        {item && values && <ChangedValues item={item} changes={values} brand={brand} from={from?.id} to={to?.id} />}
+        {difference && <Differences difference={difference} brand={brand} request={request} />}
       </>
     ),
   };
 }
-
-/** Another import may remove a generation while it is compared. */
-const unlessRemoved =
-  ({ engine }: Database) =>
-  (error: unknown): "removed" => {
-    if (engine.classify(error) !== "missing") throw error;
-    return "removed";
-  };
 
 const NoLongerStored = () => (
   <EmptyState title="One of these generations has just been removed.">

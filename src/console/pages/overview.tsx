@@ -41,8 +41,7 @@ async function readOverview(context: PageContext, request: PageRequest): Promise
     listRunKinds(database),
   ]);
   const { now, jobs } = state;
-  const configuredKeys = new Set(jobs.map(keyOf));
-  const unconfigured = kinds.filter((kind) => !configuredKeys.has(keyOf(kind)));
+  const unconfigured = kinds.filter(({ job, brand }) => !jobs.some((each) => each.job === job && each.brand === brand));
   const [timeline, others, charts] = await Promise.all([
     readTimeline(context, kinds, "24h", now),
     Promise.all(unconfigured.map((kind) => readUnconfiguredJob(database, kind, now))),
@@ -50,8 +49,6 @@ async function readOverview(context: PageContext, request: PageRequest): Promise
   ]);
   return { ...state, jobs: [...jobs, ...others], truth, timeline, charts };
 }
-
-const keyOf = ({ job, brand }: RunKind) => JSON.stringify([job, brand]);
 
 /**
  * A job that has runs but isn't configured: it ran from the command line, or in another service on
