@@ -6,19 +6,17 @@ import type { Series } from "./components/chart.tsx";
 
 export const runsPerSeries = 30;
 
-/** Values of a job's successful runs, one line for each brand. */
+/** One line for each brand. */
 export interface JobChart {
   readonly job: string;
   readonly series: readonly Series[];
 }
 
-/** A chart for each job whose runs have counted anything. */
 export const readCountCharts = async (database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> =>
   toCharts(kinds, await Promise.all(kinds.map((kind) => readCounts(database, kind))), ({ points }) =>
     points.some(({ value }) => value > 0),
   );
 
-/** A chart of the seconds that runs took, for each job that has several. */
 export const readDurationCharts = async (database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> =>
   toCharts(
     kinds,

@@ -13,28 +13,24 @@ import type { TableFile } from "./csv.ts";
 import type { SharedReads } from "./shared-reads.ts";
 import { queryParameter } from "./urls.ts";
 
-/** Everything the console's pages read from. */
 export interface ConsoleContext {
   readonly database: Database;
   readonly brand: string;
-  /** Which products the public API serves. */
+  /** The products that the public API serves. */
   readonly visible: Visibility;
-  /** Why the store accepts no writes, or is damaged; undefined if all is well. */
+  /** Returns why the store accepts no writes or is damaged; undefined if neither is the case. */
   readonly writeProblem: () => string | undefined;
   readonly jobs: () => Promise<readonly JobHealth[]>;
   /** Absent when the platform does not notify this service. */
   readonly push?: (() => Promise<PushState>) | undefined;
   /** Absent when this service does not purge a CDN. */
   readonly purge?: (() => Promise<PurgeStatus[]>) | undefined;
-  /** The personalization of a SKU in a generation. */
   readonly findPersonalization: (generation: number, sku: string) => Promise<OfferedPersonalization>;
   /** The forms of a SKU in a generation, with each stored presentation and in each locale. */
   readonly forms: (generation: Generation, sku: string) => AsyncIterable<Answer>;
-  /** Changes from generation `from` to generation `to`. */
   readonly compare: (from: number, to: number) => Promise<GenerationDifference>;
   /** URL of the public listener: the one that the settings name, or its address. */
   readonly publicUrl: string;
-  /** Describes the effects of an action. */
   readonly confirm: (action: string, parameters: URLSearchParams) => Promise<Confirmation>;
   /** Path of the widget's script on the public listener. */
   readonly findWidgetPath: () => Promise<string>;
@@ -44,12 +40,10 @@ export interface ConsoleContext {
   readonly servesSampleImages?: boolean;
 }
 
-/** Dependencies that all pages share. */
 export interface PageContext extends ConsoleContext {
   readonly shared: SharedReads;
 }
 
-/** A response of the public API. */
 export interface Answer {
   /** Entity tag without quotes. */
   readonly tag: string;
@@ -63,7 +57,7 @@ export interface OfferedPersonalization extends Answer {
 }
 
 export interface PageContent {
-  /** By default the title in the list of pages. */
+  /** Defaults to the title in the list of pages. */
   readonly title?: string;
   readonly body: Child;
   /** URLs of module scripts; the page must work without them. */
@@ -73,7 +67,6 @@ export interface PageContent {
   readonly file?: TableFile;
 }
 
-/** To another page of the console. */
 export interface Redirect {
   readonly location: string;
 }
@@ -101,7 +94,6 @@ export function publicRoot({ publicUrl }: ConsoleContext, { url }: PageRequest):
   return root.href.replace(/\/+$/, "");
 }
 
-/** The requested brand, or else the default one. */
 export const selectBrand = (
   { brand }: ConsoleContext,
   request: PageRequest,

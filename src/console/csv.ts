@@ -1,14 +1,12 @@
 import type { Page } from "../http/page.ts";
 import type { CellValue, Column, ValueColumn } from "./components/table.tsx";
 
-/** A table of a page as a file. */
 export interface TableFile {
   /** Without the extension. */
   readonly name: string;
   readonly lines: readonly (readonly CellValue[])[];
 }
 
-/** The columns of a table that have values. */
 export function toTableFile<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): TableFile {
   const withValues = columns.filter((column): column is ValueColumn<Row> => column.value !== undefined);
   return {
@@ -20,7 +18,7 @@ export function toTableFile<Row>(name: string, columns: readonly Column<Row>[], 
 export function csvPage({ name, lines }: TableFile): Page {
   return {
     type: "text/csv; charset=utf-8",
-    // With a byte order mark, without which spreadsheets read another encoding.
+    // Without a byte order mark, spreadsheets guess another encoding.
     body: `\uFEFF${lines.map((cells) => `${cells.map(toCsv).join(",")}\r\n`).join("")}`,
     headers: { "Cache-Control": "no-store", "Content-Disposition": `attachment; filename="${name}.csv"` },
   };

@@ -1,4 +1,4 @@
-/** Icons of a tab, in colors that are visible on light and dark ones. The red one differs in shape, too. */
+/** The colors are visible on light and dark tabs. The red icon also differs in shape. */
 const draw = (color: string, path: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="${color}"/><path d="${path}" stroke="#fff" stroke-width="2"/></svg>\n`;
 

@@ -22,18 +22,16 @@ import { queryParameter } from "./urls.ts";
 // In cascade order: the media queries override the rest.
 const styles = [baseStyle, layoutStyle, componentStyle, tableStyle, chartStyle, pageStyle, operatorStyle, mediaStyle];
 
-/** The console's pages by route template. */
 export function consolePages(context: ConsoleContext): Readonly<Record<string, RenderPage>> {
   const pageContext = { ...context, shared: new SharedReads() };
   return Object.fromEntries(pages.map((page) => [page.route, renderer(page, pageContext)]));
 }
 
-/** The files that the pages load, by path. */
 export const consoleFiles = (): Readonly<Record<string, RenderPage>> => ({
   "/console/style.css": file("text/css; charset=utf-8", styles.join("\n")),
   "/console/icon.svg": file("image/svg+xml", icon),
   "/console/icon-alert.svg": file("image/svg+xml", alertIcon),
-  // Its module is not minified, and three times as large.
+  // The package's own module is not minified, and three times as large.
   "/console/idiomorph.js": file("text/javascript; charset=utf-8", `${idiomorph}\nexport { Idiomorph };\n`),
   "/console/local-time.js": file("text/javascript; charset=utf-8", localTimeScript),
   "/console/refresh.js": file("text/javascript; charset=utf-8", refreshScript),

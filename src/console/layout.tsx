@@ -7,14 +7,11 @@ import { pages, searchRoute } from "./pages/index.ts";
 
 interface LayoutProps {
   readonly title: string;
-  /** Route of the page to highlight in the navigation. */
   readonly section?: string;
-  /** URLs of module scripts. */
   readonly scripts?: readonly string[];
   readonly viewer?: Viewer | undefined;
-  /** How many problems need attention; the title and the icon say so. */
+  /** Shown in the title and by the icon. */
   readonly problemCount?: number;
-  /** The text that was searched for. */
   readonly search?: string | undefined;
   readonly children?: Child;
 }

@@ -3,7 +3,6 @@ import type { Database } from "../database/database.ts";
 import type { Generation } from "../personalization/generation.ts";
 import type { Answer, ConsoleContext } from "./context.ts";
 
-/** The personalization of a SKU in a generation that is still stored. */
 export interface FoundOffer {
   readonly generation: Generation;
   readonly personalization: Personalization;
@@ -30,7 +29,6 @@ export async function findOffer(
   return undefined;
 }
 
-/** @returns the personalization of a SKU in a generation if one of its responses has the mark */
 async function findMarked(
   { findPersonalization, forms }: Pick<ConsoleContext, "findPersonalization" | "forms">,
   generation: Generation,
@@ -45,7 +43,7 @@ async function findMarked(
   return undefined;
 }
 
-/** An import may remove a generation meanwhile. */
+/** Handles the error when an import has just removed a generation. */
 export const unlessRemoved =
   ({ engine }: Database) =>
   (error: unknown): undefined => {

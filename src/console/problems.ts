@@ -2,16 +2,13 @@ import { durationInWords, pluralize, relativeTime, truncate, utcTime } from "../
 import { countedTimes, type JobHealth } from "../jobs/run.ts";
 import { urlWithQuery } from "./urls.ts";
 
-/** A problem that an operator should look at. */
 export interface Problem {
   readonly text: string;
-  /** Since when there is this problem, ISO 8601 in UTC; undefined when the text says so. */
+  /** When it began, ISO 8601 in UTC; undefined when the text says so. */
   readonly since?: string | undefined;
-  /** Page with the details. */
   readonly url?: string;
 }
 
-/** Problems of the jobs and of the stored data; empty when there are none. */
 export function listProblems(
   jobs: readonly JobHealth[],
   brands: readonly string[],
@@ -19,7 +16,7 @@ export function listProblems(
   now: number,
 ): Problem[] {
   const problems = jobs.flatMap((health) => [...slowRunOf(health, now), ...problemsOf(health, now)]);
-  // Data may be missing until its job has succeeded, and where nobody configured one.
+  // Missing data is normal until its job has succeeded, or if no job is configured.
   const hasSucceeded = (names: readonly string[]) =>
     jobs.some(({ job, lastSuccess }) => names.includes(job) && lastSuccess !== null);
   const isEmpty = productCount === 0 && brands.length === 0;
@@ -66,7 +63,10 @@ function problemsOf(health: JobHealth, now: number): Problem[] {
   return isStale ? [{ text: lastSuccessOf(health, now), url }] : [];
 }
 
-/** What shoppers see while a job fails. @param lastSuccess of the job, ISO 8601 */
+/**
+ * Describes the effect of a failing job on shoppers.
+ * @param lastSuccess ISO 8601; null if the job has never succeeded
+ */
 export function describeServed(job: string, lastSuccess: string | null): string {
   if (job === "history-retention") return "Shoppers see no difference.";
   return lastSuccess === null
@@ -97,5 +97,4 @@ function timesInWords(count: number): string {
   return `${count >= countedTimes ? "at least " : ""}${pluralize(Math.min(count, countedTimes), "time")}`;
 }
 
-/** A reason within a sentence. */
 export const shorten = (reason: string) => truncate(reason.replace(/\s+/g, " ").replace(/\.$/, ""), 200);

@@ -5,7 +5,6 @@ import type { Problem } from "./problems.ts";
 /** A change that is purged later than this is a problem. */
 const maxUnpurgedS = 60;
 
-/** Problems of purging the CDN; empty when there are none. */
 export const listPurgeProblems = (statuses: readonly PurgeStatus[], now: number): Problem[] =>
   statuses
     .filter(({ oldestS }) => oldestS > maxUnpurgedS)

@@ -5,7 +5,6 @@ import type { Problem } from "./problems.ts";
 /** A delivered product that is read later than this is a problem. */
 const maxUnreadS = 300;
 
-/** Problems of the platform's notifications; empty when there are none. */
 export function listPushProblems(
   { queue, subscribed, uninstalledAt }: Omit<PushState, "deliveries">,
   now: number,

@@ -2,12 +2,12 @@ import type { Database } from "../database/database.ts";
 import type { Run } from "../jobs/run.ts";
 import { listRunsBefore, type RunFilter, type RunKind } from "../jobs/run-list.ts";
 
-/** A run, with the runs of its job directly before it that failed for the same reason. */
+/** A run, and the runs of its job just before it that failed for the same reason. */
 export interface RunRow {
   readonly run: Run;
   /** Newest first; empty unless the run failed. */
   readonly earlier: readonly Run[];
-  /** Whether runs that are not on the page may belong to it. */
+  /** Whether more such runs may be on the next page. */
   readonly mayGoOn: boolean;
 }
 
@@ -21,7 +21,7 @@ const rowsPerPage = 50;
 /** Limits what a page reads if nearly all runs fail for the same reason. */
 const readsPerPage = 10;
 
-/** Lists runs, newest first. Among the runs of one outcome, or with a text, none directly follow each other. */
+/** Lists runs, newest first. With a filter by outcome or text, neighbors on the page are not consecutive runs. */
 export async function listRunRows(
   database: Database,
   kinds: readonly RunKind[],
@@ -48,7 +48,7 @@ export async function listRunRows(
       }
       before = run.id;
     }
-    // Of a search for a text, which may stop before it has found a whole page.
+    // A search for a text may stop before it has found a whole page.
     if (stoppedAt === undefined || !folds || rows.length === rowsPerPage) return finish(stoppedAt);
   }
   return finish(before);

@@ -11,12 +11,12 @@ import { listProblems, type Problem } from "./problems.ts";
 import { listPurgeProblems } from "./purge-problems.ts";
 import { listPushProblems } from "./push-problems.ts";
 
-/** The overview shows it, and every page the number of its problems. */
+/** The overview shows all of it; the title and the icon of every page show the number of problems. */
 export interface ServiceState {
   readonly now: number;
   readonly productCount: number;
   readonly generations: readonly Generation[];
-  /** The configured ones. */
+  /** Only configured jobs. */
   readonly jobs: readonly JobHealth[];
   readonly push: PushState | undefined;
   /** Empty when this service does not purge a CDN. */
@@ -42,7 +42,7 @@ export async function readServiceState(context: ConsoleContext): Promise<Service
     ...(refusal === undefined
       ? []
       : [{ text: `The store accepts no writes or is damaged, so jobs fail: ${refusal}.` }]),
-    // Not twice: a job with a run in the future says so.
+    // A job with a run in the future reports this already.
     ...(clock === undefined || jobs.some(({ isAhead }) => isAhead) ? [] : [{ text: toSentence(clock) }]),
     ...(push === undefined ? [] : listPushProblems(push, now)),
     ...listPurgeProblems(purge, now),

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { PageRequest } from "../http/page.ts";
 import { queryParameter } from "./urls.ts";
 
-/** Readings of data that several requests may share: one per interval, however many people look. */
+/** Lets requests share what they read, so that the load does not grow with the number of viewers. */
 export class SharedReads {
   readonly #reads = new LRUCache<string, Promise<unknown>>({ max: 100, ttl: 4000 });
 

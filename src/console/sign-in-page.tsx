@@ -1,7 +1,10 @@
 import { htmlPage, type Page } from "../http/page.ts";
 import { Layout } from "./layout.tsx";
 
-/** @param next path to continue with @param problem why the last attempt failed */
+/**
+ * @param next path to continue with
+ * @param problem why the last attempt failed
+ */
 export function signInPage(next: string, problem?: { readonly status: number; readonly text: string }): Page {
   return htmlPage(
     <Layout title="Sign in">

@@ -6,7 +6,6 @@ import type { Database } from "../database/database.ts";
 import type { Generation } from "../personalization/generation.ts";
 import { listKnownSkus, listSkusWithPrefix } from "../personalization/store.ts";
 
-/** A product with a variant that has a SKU. */
 export interface ProductOfSku {
   readonly id: string;
   readonly title: string;
@@ -18,13 +17,12 @@ export interface ProductOfSku {
 const productLimit = 10;
 const suggestionLimit = 5;
 
-/** The products that sell a SKU; it may be written in another way. */
+/** Products with this SKU, or with one that is spelled similarly. */
 async function findProducts(database: Database, sku: string): Promise<Product[]> {
   const found = await searchProducts(database, { text: sku }, productLimit);
   return found.map(({ document }) => parseJson(document) as Product);
 }
 
-/** The products with a variant of exactly this SKU. */
 export async function listProductsOfSku(database: Database, sku: string, now: number): Promise<ProductOfSku[]> {
   return (await findProducts(database, sku)).flatMap((product) => {
     const variants = product.variants.filter((variant) => variant.sku === sku).map(({ title }) => title);
@@ -45,7 +43,7 @@ function listPaddings(sku: string): string[] {
   return Array.from({ length: Math.max(paddedLength - bare.length, 0) + 1 }, (_, zeros) => "0".repeat(zeros) + bare);
 }
 
-/** A shorter text begins too many SKUs. */
+/** Too many SKUs begin with a shorter text. */
 const minPrefixLength = 3;
 
 /**

@@ -15,7 +15,7 @@ import { defaultBrand } from "./context.ts";
 import { unlessRemoved } from "./order-mark.ts";
 import { listProductsOfSku, listSimilarSkus, type ProductOfSku } from "./similar-skus.ts";
 
-/** What is known about a SKU. Instants are ISO 8601 in UTC. */
+/** Instants are ISO 8601 in UTC. */
 export interface SkuFacts {
   readonly sku: string;
   /** By the database's clock. */
@@ -55,7 +55,6 @@ export interface Past {
 /** The newest generation with a SKU that its brand no longer offers. */
 export interface Seen {
   readonly generation: Generation;
-  /** The brand's current one. */
   readonly current: Generation;
   /** The first without the SKU; undefined if the current one is older, after a rollback. */
   readonly removal: Loaded | undefined;
@@ -64,22 +63,20 @@ export interface Seen {
 /** A generation, and the import that loaded it. */
 export interface Loaded {
   readonly generation: Generation;
-  /** Undefined if no stored run is the one. */
+  /** Undefined if the run is no longer stored. */
   readonly run: Run | undefined;
   /** Name of the file with the lines of SKUs. */
   readonly file: string | undefined;
-  /** How many SKUs it removed. */
   readonly removed: number | undefined;
 }
 
-/** The imports of a brand. */
 interface Importing {
   readonly brand: string;
   readonly hasGeneration: boolean;
   readonly last: Run | undefined;
   /** Why the last one loaded nothing although it succeeded; undefined if it did. */
   readonly note: string | undefined;
-  /** Since when none has succeeded; undefined if the last one did. */
+  /** When they began to fail; undefined if the last one succeeded. */
   readonly failingSince: string | undefined;
   readonly lastSuccess: string | undefined;
   /** Undefined if the schedule is not paused. */
@@ -139,7 +136,6 @@ const inServedOrder = (own: string, generations: readonly Generation[]) => [
   ...generations.filter(({ brand }) => brand !== own),
 ];
 
-/** The generations that have a SKU. */
 export async function listWithSku(
   database: Database,
   generations: readonly Generation[],

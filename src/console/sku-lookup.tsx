@@ -19,7 +19,6 @@ export interface SkuResult {
   readonly body: Child;
   /** The brand that is shown; undefined if none has the SKU. */
   readonly brand: string | undefined;
-  /** Whether the body has the widget. */
   readonly hasWidget: boolean;
 }
 

@@ -6,10 +6,9 @@ export function queryParameter({ url }: PageRequest, name: string): string | und
   return url.searchParams.get(name)?.trim() || undefined;
 }
 
-/** No name has a zero character, which not every engine accepts, or half of a surrogate pair. */
+/** Removes what no name contains: NUL, which not every engine accepts, and unpaired surrogates. */
 export const toName = (text: string) => [...text].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed();
 
-/** A path with the parameters that are defined. */
 export function urlWithQuery(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
   const defined = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, `${value}`] as [string, string]],

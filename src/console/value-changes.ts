@@ -4,7 +4,7 @@ import { listRows } from "../personalization/store.ts";
 import type { ConsoleContext } from "./context.ts";
 import { toName } from "./urls.ts";
 
-/** Kinds of items whose values are compared, which are also query parameters. */
+/** The keys are also query parameters. */
 const itemLists = { sku: "pzlines", style: "pzstyles", group: "pzchoices" } as const;
 
 export type ItemKind = keyof typeof itemLists;
@@ -14,17 +14,14 @@ export interface Item {
   readonly name: string;
 }
 
-/** Query parameters of no item. */
 export const noItem = { sku: undefined, style: undefined, group: undefined };
 
-/** The item that a request names. */
 export function itemOf({ url: { searchParams } }: PageRequest): Item | undefined {
   const kind = (Object.keys(itemLists) as ItemKind[]).find((key) => searchParams.get(key));
   const name = kind && toName(searchParams.get(kind) ?? "");
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 
-/** The values of an item that differ between two generations. */
 export async function readChanges(
   { database, findPersonalization }: ConsoleContext,
   { kind, name }: Item,
@@ -41,7 +38,6 @@ export async function readChanges(
 
 type Row = Readonly<Record<string, string>>;
 
-/** A value that differs between two versions of the rows with the same name. */
 export interface ValueChange {
   /** The key of the row, without the column that all rows share. */
   readonly row: string;
@@ -56,7 +52,7 @@ export interface ValueChange {
 function listValueChanges(list: ListName, before: readonly Row[], after: readonly Row[]): ValueChange[] {
   const { columns, key } = lists[list];
   const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]));
-  // One column of the key is the name, which is the same in all rows.
+  // The first column of the key is the same in all rows.
   const nameOf = (row: Row) => row[key[1]] ?? "";
   const values = columns.filter((column) => !(key as readonly string[]).includes(column));
   const earlier = new Map(before.map((row) => [keyOf(row), row]));

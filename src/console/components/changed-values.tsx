@@ -7,7 +7,6 @@ interface ChangedValuesProps {
   readonly item: Item;
   readonly changes: readonly ValueChange[];
   readonly brand: string;
-  /** Ids of generations. */
   readonly from: number | undefined;
   readonly to: number | undefined;
 }
@@ -15,7 +14,6 @@ interface ChangedValuesProps {
 const titles = { sku: "SKU", style: "Style", group: "Choice group" } as const;
 const rowTitles = { sku: "Style", style: "Line", group: "Choice" } as const;
 
-/** The old and new values of a SKU's lines, a style's lines, or a group's choices. */
 export const ChangedValues = ({ item: { kind, name }, changes, brand, from, to }: ChangedValuesProps) => {
   const columns: readonly Column<ValueChange>[] = [
     { title: rowTitles[kind], value: ({ row }) => row },

@@ -6,7 +6,7 @@ export interface Series {
   readonly name: string;
   /** In chronological order. */
   readonly points: readonly Point[];
-  /** Whether a value holds until the next one. Otherwise it is that of one moment. */
+  /** Whether a value holds until the next point; if not, the line connects the points directly. */
   readonly isStep?: boolean;
 }
 
@@ -22,7 +22,7 @@ const margin = { left: 52, right: 8, top: 14, bottom: 22 };
 /** Line styles in the style sheet; each has its own color and dash pattern. */
 const seriesStyles = 6;
 
-/** Rounds up to a number that is easy to read on an axis. */
+/** Rounds up to a number that reads well on an axis. */
 export function roundUp(value: number): number {
   if (value <= 1) return 1;
   const scale = 10 ** Math.floor(Math.log10(value));
@@ -33,7 +33,7 @@ interface PlotProps {
   readonly id: string;
   readonly title: string;
   readonly series: readonly Series[];
-  /** How the axis, with little room, shows a value. */
+  /** Formats a value for the axis, which has little room. */
   readonly format?: (value: number) => string;
 }
 
@@ -59,7 +59,6 @@ export const Chart = ({ id, title, series, format = formatCompactly, children }:
   </figure>
 );
 
-/** The values of a chart, the newest first. */
 export const ChartTable = ({ title, series }: Pick<PlotProps, "title" | "series">) => (
   <Table
     columns={valueColumns}

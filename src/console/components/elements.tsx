@@ -48,7 +48,6 @@ interface SectionProps {
   readonly children?: Child;
 }
 
-/** A section with a heading that labels it. */
 export const Section = ({ id, title, class: className, isLive = false, children }: SectionProps) => (
   <section
     aria-labelledby={id}
@@ -76,13 +75,13 @@ export function RunBadge({ run }: { readonly run: Pick<Run, "outcome"> }) {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
-/** The count of a run. That of an import is 0 if its feed had not changed, or was incomplete. */
+/** An import counts 0 if its feed had not changed, or was incomplete. */
 export function RunCount({ run }: { readonly run: Pick<Run, "job" | "outcome" | "counts"> }) {
   const isNothingNew = run.counts === 0 && run.outcome === "succeeded" && run.job.endsWith("-import");
   return isNothingNew ? <span class="muted">nothing new</span> : formatNumber(run.counts);
 }
 
-/** The seconds that a run took; so far, if it is still running. 0 if the clock was set back meanwhile. */
+/** The duration of a run, so far if it is still running; 0 if the clock was set back in between. */
 export function runSeconds({ startedAt, finishedAt }: Pick<Run, "startedAt" | "finishedAt">, now: number): number {
   const endMs = finishedAt === null ? now : Date.parse(finishedAt);
   return Math.max(0, endMs - Date.parse(startedAt)) / 1000;

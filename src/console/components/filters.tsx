@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { PageRequest } from "../../http/page.ts";
 import { queryParameter } from "../urls.ts";
@@ -23,12 +22,12 @@ export function parseDays(request: PageRequest): Days {
     firstDay,
     lastDay,
     from: firstDay && `${firstDay}T00:00:00.000Z`,
-    // As text, the year 10000 comes before all others.
+    // The year 10000 would sort before all others.
     until: lastDay === undefined || lastDay === "9999-12-31" ? undefined : dayAfter(lastDay),
   };
 }
 
-/** A day from 0001-01-01 on; undefined for anything else. */
+/** Accepts days from 0001-01-01 on; undefined for anything else. */
 function dayOf(text = ""): string | undefined {
   const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined;
   return day === undefined || Number.isNaN(day.getTime()) ? undefined : text;
@@ -53,7 +52,7 @@ interface FilterFormProps {
   readonly children?: Child;
 }
 
-/** Folded on a phone, where it would be the whole first screen, unless it has effect. */
+/** Collapsed on a phone, where it would fill the first screen, unless a filter is set. */
 export const FilterForm = ({ action, hasFilters, children }: FilterFormProps) => (
   <details class="filters" open={hasFilters}>
     <summary>Filter</summary>

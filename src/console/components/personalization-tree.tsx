@@ -7,7 +7,6 @@ interface PersonalizationTreeProps {
   readonly brand: string;
 }
 
-/** A SKU's personalization as a tree: styles, their lines, and their choices. */
 export function PersonalizationTree({ personalization, brand }: PersonalizationTreeProps) {
   const linesByStyle = Map.groupBy(personalization.pzstyles, ({ style_code }) => style_code);
   return (

@@ -9,7 +9,6 @@ interface ProblemsProps {
   readonly now: number;
 }
 
-/** The problems that there are, or that there are none. */
 export function Problems({ problems, scheduledJobs, now }: ProblemsProps) {
   if (problems.length === 0) {
     const jobs =

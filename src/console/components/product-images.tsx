@@ -7,7 +7,6 @@ import { Section } from "./elements.tsx";
 /** A catalog normally uses one or two image hosts. */
 const originLimit = 4;
 
-/** The origins that a page must allow to show the images. */
 export function imageOrigins(images: readonly Image[]): string[] {
   const origins = images.map(({ src }) => originOf(src)).filter((origin) => origin !== undefined);
   return [...new Set(origins)].slice(0, originLimit);

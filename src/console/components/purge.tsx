@@ -3,7 +3,6 @@ import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../cdn/position.
 import { Section, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
-/** How far each cache in front of the service has been purged, and when it was last. */
 export const Purge = ({ statuses, now }: { readonly statuses: readonly PurgeStatus[]; readonly now: number }) => (
   <Section id="purge" title="CDN" isLive>
     {statuses.map((status) => (

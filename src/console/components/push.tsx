@@ -8,7 +8,6 @@ interface PushProps {
   readonly now: number;
 }
 
-/** The queue of delivered changes, where the platform delivers to, and what it last delivered. */
 export const Push = ({ push, now }: PushProps) => (
   <Section id="push" title="Notifications" isLive>
     <p>

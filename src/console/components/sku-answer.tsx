@@ -8,7 +8,6 @@ interface SkuAnswerProps {
   readonly endpoint: string;
 }
 
-/** Whether shoppers can personalize a SKU, and why. */
 export function SkuAnswer({ explanation: { isOffered, answer, findings }, sku, endpoint }: SkuAnswerProps) {
   const isFine = isOffered && findings.every(({ kind }) => kind === "offered" || kind === "cached");
   return (

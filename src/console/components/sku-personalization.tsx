@@ -16,7 +16,6 @@ interface SkuPersonalizationProps {
   readonly endpoint: string;
 }
 
-/** A SKU's personalization as a tree, as the widget, and as JSON. */
 export function SkuPersonalization({ sku, brand, personalization, served, endpoint }: SkuPersonalizationProps) {
   const { pzlines, pzstyles, pzchoices } = personalization;
   return (
@@ -27,7 +26,7 @@ export function SkuPersonalization({ sku, brand, personalization, served, endpoi
         </Section>
         <Section id="widget" title="Customer view">
           {served === brand ? (
-            // Outside of a dialog, such a form sends nothing.
+            // With this method, a form outside a dialog sends nothing.
             <form method="dialog">
               <personalization-options sku={sku} endpoint={endpoint}>
                 <p class="muted">
@@ -74,7 +73,6 @@ export const ProductsOfSku = ({ products }: { readonly products: readonly Produc
     </p>
   );
 
-/** Looks up what an order was made from. */
 export const MarkForm = ({ sku, mark }: { readonly sku: string; readonly mark: string | undefined }) => (
   <form class="filter" action="/personalization">
     <input type="hidden" name="sku" value={sku} />
@@ -96,7 +94,6 @@ interface OfferProps {
   readonly now: number;
 }
 
-/** The personalization that a customer was offered. */
 export const Offer = ({ sku, mark, offer, now }: OfferProps) =>
   offer === undefined ? (
     <EmptyState title={`The offer ${mark} is no longer stored.`}>

@@ -55,7 +55,6 @@ interface CurrentGenerationsProps {
   readonly now: number;
 }
 
-/** The current generation of each brand, with a link to all of its versions. */
 export const CurrentGenerations = ({ generations, now }: CurrentGenerationsProps) => (
   <Table
     columns={columnsOf(generations, now)}

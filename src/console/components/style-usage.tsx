@@ -35,7 +35,6 @@ interface ChoiceGroupUsageProps {
   readonly styles: readonly UsedStyle[];
 }
 
-/** The styles that use a choice group, and the SKUs that offer them. */
 export function ChoiceGroupUsage({ group, brand, styles }: ChoiceGroupUsageProps) {
   const offers = styles.reduce((total, { skus }) => total + skus, 0);
   const subject =
@@ -82,11 +81,9 @@ const styleColumns = (brand: string): readonly Column<UsedStyle>[] => [
 interface BrandStylesProps {
   readonly styles: readonly UsedStyle[];
   readonly brand: string;
-  /** The number of styles of the brand. */
   readonly count: number;
 }
 
-/** A page of a brand's styles. */
 export const BrandStyles = ({ styles, brand, count }: BrandStylesProps) => (
   <Section id="styles" title={`Styles of ${brand}`}>
     <p class="muted">

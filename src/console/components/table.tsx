@@ -5,17 +5,17 @@ interface CommonColumn {
   readonly title: string;
   /** Whether it has numbers, which are right-aligned. */
   readonly isNumber?: boolean;
-  /** Whether its cells name their rows, in place of those of the first column. */
+  /** Whether its cells are the headers of their rows, instead of the first column's. */
   readonly isHeader?: boolean;
   readonly class?: string;
 }
 
 export type CellValue = string | number | null;
 
-/** A column with values, which a file may have too. */
+/** A column with plain values, which the CSV file includes. */
 export interface ValueColumn<Row> extends CommonColumn {
   readonly value: (row: Row) => CellValue;
-  /** How the page shows the value. By default as it is. */
+  /** Renders the value on the page; by default as is. */
   readonly cell?: (row: Row) => Child;
 }
 
@@ -30,7 +30,7 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly label: string;
-  /** A stable id, so that focus stays with the row in a refresh. By default, rows have none. */
+  /** Returns a stable id, so that a refresh keeps the focus in the row. */
   readonly idOf?: (row: Row) => string;
 }
 

@@ -2,7 +2,7 @@ import { durationInWords, formatNumber, pluralize } from "../../base/format.ts";
 import { type CatalogTruth, verifiedAges } from "../../catalog/product-truth.ts";
 import { Table } from "./table.tsx";
 
-/** How recently the stored products were known to match the platform. */
+/** How recently the stored products were compared with the platform. */
 export const Verification = ({ truth }: { readonly truth: CatalogTruth }) => (
   <>
     <Table

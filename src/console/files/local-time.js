@@ -5,10 +5,10 @@ const format = new Intl.DateTimeFormat("en-US", {
   timeStyle: "medium",
   hourCycle: "h23",
 });
-/** By the instant: in London, only times of the winter are those of UTC. */
+/** It depends on the instant: London is on UTC only in winter. */
 const isUtc = (instant) => instant.getTimezoneOffset() === 0;
 
-/** @param root a document, which may be one that is not shown yet */
+/** @param root a document, which may not be shown yet */
 export function addLocalTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const instant = new Date(time.dateTime);

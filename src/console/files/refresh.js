@@ -1,7 +1,6 @@
 /**
- * Refreshes the page in place, so that focus, selection, and open details stay. While somebody uses a
- * `data-live` section, with the pointer or the keyboard, it waits, says so, and goes on by itself:
- * nothing moves away under the pointer.
+ * Refreshes the page in place, so that focus, selection, and open details stay. It waits while the
+ * reader uses a `data-live` section, so that nothing moves away under the pointer.
  */
 import { Idiomorph } from "/console/idiomorph.js";
 import { addLocalTimes } from "/console/local-time.js";
@@ -17,7 +16,7 @@ const hiddenSeconds = 60;
 /** How long after the last movement or key a section counts as used. */
 const usedMs = 5000;
 const checkMs = 1000;
-/** Attributes that the reader has changed by opening, typing, or choosing. */
+/** Attributes that the reader may have changed by opening, typing, or choosing. */
 const readerState = ["open", "value", "checked", "selected"];
 
 const status = document.querySelector("[data-refreshed]");
@@ -41,16 +40,16 @@ function saveSeconds() {
   try {
     localStorage.setItem(storageKey, `${seconds}`);
   } catch {
-    // Without storage, the choice is that of this page.
+    // Without storage, the choice lasts until the page is left.
   }
 }
 
-/** Makes this page's content, title, and icon like another page's. Elements with the same id are matched, wherever they are. */
+/** Takes over the content, title, and icon of another page. Elements are matched by id, wherever they are. */
 function update(page) {
   const { activeElement } = document;
   document.title = page.title;
   const [icon, newIcon] = [document, page].map((each) => each.querySelector('link[rel="icon"]'));
-  // A browser may load an icon again that is set again.
+  // Setting the same icon again may make the browser load it again.
   if (icon.href !== newIcon.href) icon.href = newIcon.href;
   const around = [...document.querySelectorAll("[tabindex]")].filter((element) => element.contains(activeElement));
   Idiomorph.morph(document.querySelector("main"), page.querySelector("main"), {
@@ -64,7 +63,7 @@ function update(page) {
 async function refresh() {
   try {
     const url = new URL(location.href);
-    // Such requests share one reading of the data.
+    // The server reads the data once for all such requests.
     url.searchParams.set("refresh", "shared");
     const response = await fetch(url, { headers: { Accept: "text/html" } });
     if (response.status === 401) {
@@ -78,7 +77,7 @@ async function refresh() {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     addLocalTimes(page);
     update(page);
-    // The page of a run that has ended does not change any more.
+    // The page of a finished run no longer changes.
     isOver = page.querySelector('script[src="/console/refresh.js"]') === null;
     status.textContent = `Refreshed at ${new Date().toISOString().slice(11, 19)} UTC. `;
   } catch {

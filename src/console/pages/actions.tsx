@@ -70,11 +70,10 @@ function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
 interface ItemProps {
   readonly name: Child;
   readonly about: Child;
-  /** Links to actions. */
   readonly children?: Child;
 }
 
-/** Not a row of a table: on a phone, the actions would be out of sight. */
+/** A list item instead of a table row, whose actions would be out of sight on a phone. */
 const Item = ({ name, about, children }: ItemProps) => (
   <li class="item">
     <p>

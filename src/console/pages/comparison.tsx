@@ -102,7 +102,7 @@ interface DifferencesProps {
 }
 
 function Differences({ difference: { skus, styles, groups }, brand, request }: DifferencesProps) {
-  /** Changed ones lead to their values; the others to what is stored. */
+  /** Links changed names to their values, and the others to the lookup. */
   const linkBy = (by: ItemKind) => (name: string, change: string) => {
     const values = { ...noItem, [by]: name };
     const url =

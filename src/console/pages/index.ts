@@ -14,7 +14,6 @@ import { versionsPage } from "./versions.tsx";
 
 export const searchRoute = "/search";
 
-/** All pages of the console. Routes, titles, and the navigation come from this list. */
 export const pages: readonly PageDefinition[] = [
   { route: "/", title: "Overview", render: overviewPage },
   { route: "/runs", title: "Runs", render: runsPage },

@@ -100,7 +100,7 @@ function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
 
 interface OverviewProps extends OverviewData {
   readonly links: readonly Link[];
-  /** The job whose chart is shown as a table too. */
+  /** The job whose chart is also shown as a table. */
   readonly table: string | undefined;
 }
 
@@ -138,7 +138,7 @@ function Overview({ links, table, ...overview }: OverviewProps) {
   );
 }
 
-/** Tables of all charts would be two thirds of the page. */
+/** Shows a table on demand: those of all charts would take up two thirds of the page. */
 const Charts = ({ charts, table }: Pick<OverviewProps, "charts" | "table">) => (
   <Section id="counts" title="Counts over time" isLive>
     <p class="muted">

@@ -100,7 +100,6 @@ async function lookUp(
   return { body: await renderGroups(database, generation, by, value) };
 }
 
-/** The styles of a brand, in pages. */
 async function listBrandStyles(
   database: Database,
   request: PageRequest,
@@ -132,7 +131,6 @@ async function renderStyle(database: Database, { id, brand }: Generation, style:
   return <StyleUsage usage={usage} brand={brand} />;
 }
 
-/** The choice group with the given name, or the groups that contain the given choice. */
 async function renderGroups(
   database: Database,
   { id, brand }: Generation,
@@ -161,7 +159,7 @@ interface LookupFormProps {
   readonly generations: readonly Generation[];
 }
 
-/** Looks up the same in another brand, or a choice, for which the search has no index. */
+/** Looks up the same name in another brand, or a choice, which the search does not cover. */
 function LookupForm({ lookup: { by, value, brand }, generations }: LookupFormProps) {
   const key = value === undefined ? "choice" : by;
   return (

@@ -57,10 +57,9 @@ const None = () => <p class="muted">None.</p>;
 interface ProductFactsProps {
   readonly product: Product;
   readonly found: FoundProduct;
-  /** Undefined when it was removed meanwhile. */
+  /** Undefined if the product has just been removed. */
   readonly truth: ProductTruth | undefined;
   readonly now: number;
-  /** URL of the product in the public API. */
   readonly apiUrl: string;
 }
 
@@ -104,7 +103,6 @@ function readBy(truth: ProductTruth | undefined): string {
 
 interface ProductDetailsProps {
   readonly product: Product;
-  /** The variant whose metafields are shown. */
   readonly selected: Variant | undefined;
 }
 

@@ -70,7 +70,7 @@ function filterOf(request: PageRequest): ProductFilter {
   };
 }
 
-/** The product with the ID, or else those that match, at most `limit`. */
+/** The product with this ID, or else at most `limit` products that match. */
 export async function findProducts(
   database: Database,
   filter: ProductFilter,

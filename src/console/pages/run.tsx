@@ -51,7 +51,7 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
 
 async function readRun({ database }: ConsoleContext, id: number) {
   const run = await findRun(database, id);
-  // Afterwards: of a run that has ended, the page must not miss the report.
+  // After the run, so that the page of a finished run never misses the report.
   const [report, lastSuccess = null, now] = await Promise.all([
     findReport(database, id),
     run && findLastSuccess(database, run.job, run.brand),
@@ -60,7 +60,7 @@ async function readRun({ database }: ConsoleContext, id: number) {
   return { run, report, lastSuccess, now: Date.parse(now) };
 }
 
-/** When a run has ended, its supervisor adds the last lines of its output. */
+/** After a run has ended, its supervisor adds the last lines of its output. */
 const settlingMs = 15_000;
 
 const isChanging = ({ finishedAt }: Run, now: number) =>

@@ -95,7 +95,7 @@ function filterOf(request: PageRequest): PageFilter {
   };
 }
 
-/** The action knows only these filters. With another one, it would retry more than the page shows. */
+/** The filters that the action knows. With any other, it would retry more runs than the page shows. */
 const retryParameters = ["job", "brand", "outcome", "before", "period"];
 
 const hasOtherFilters = ({ url }: PageRequest) =>

@@ -17,7 +17,7 @@ import { findProducts } from "./products.tsx";
 
 const productLimit = 20;
 
-/** `GET /search?q=`: goes to the only page that a text may mean, or lists all. */
+/** `GET /search?q=`: redirects to the only hit, or lists all. */
 export async function searchPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent | Redirect> {
   const text = toName(queryParameter(request, "q") ?? "");
   if (text === "") return { body: <SearchHelp /> };
@@ -67,7 +67,6 @@ const columns: readonly Column<Hit>[] = [
 
 interface Found {
   readonly hits: readonly Hit[];
-  /** Whether more products match. */
   readonly hasMore: boolean;
 }
 
@@ -89,7 +88,7 @@ async function search(database: Database, text: string): Promise<Found> {
   return {
     hits: [
       ...skus.map((sku) => hitOf("SKU", sku, "", urlWithQuery("/personalization", { sku }))),
-      // The page of a SKU has its products.
+      // The page of a SKU lists its products.
       ...products.filter((product) => !skus.some((sku) => hasSku(product, sku))).map(toProductHit),
       ...runs,
       ...styles.map(named("Style", "style")),
@@ -112,7 +111,6 @@ async function findRuns(database: Database, text: string): Promise<Hit[]> {
   return run === undefined ? [] : [hitOf("Run", text, `${run.job} for ${run.brand}`, `/runs/${run.id}`)];
 }
 
-/** The brands whose current generation has something. */
 async function findInEach(
   database: Database,
   current: readonly Generation[],

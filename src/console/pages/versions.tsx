@@ -80,14 +80,13 @@ interface StoredVersion {
   readonly id: number;
   readonly loadedAt: string;
   readonly isCurrent: boolean;
-  /** The number of SKUs or entries. */
   readonly size: number;
 }
 
 interface LoadedVersion extends StoredVersion {
-  /** Undefined if the run that loaded it is not stored any more. */
+  /** The run that loaded it; undefined if it is no longer stored. */
   readonly run: Run | undefined;
-  /** What changed with it; undefined if nothing was stored to compare it with. */
+  /** The changes by that run; undefined if nothing was stored before. */
   readonly difference: Difference | undefined;
 }
 
@@ -105,12 +104,11 @@ const differenceOf = ({ personalization, presentation }: Partial<ImportReport> =
 
 interface VersionsProps {
   readonly kind: VersionKind;
-  /** The newest first. */
   readonly versions: readonly LoadedVersion[];
   readonly brand: string;
   /** The title of the column with the sizes. */
   readonly contents: string;
-  /** The action that makes another one current. */
+  /** The action that makes a version current. */
   readonly action: string;
   readonly mayAct: boolean;
   readonly now: number;
