@@ -1,6 +1,7 @@
+import { ServiceError } from "../base/errors.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { dropGenerationTables } from "../database/generation-tables.ts";
-import { hasRunUnderWay } from "../jobs/runs.ts";
+import { findRunUnderWay, hasRunUnderWay } from "../jobs/runs.ts";
 import {
   findCurrent,
   generations,
@@ -58,13 +59,22 @@ export interface RemovedBrand {
 /**
  * Removes all complete generations of a brand, and its presentations, including the current ones.
  * @param onlyFrom refuses if another generation is now current
- * @throws ServiceError `conflict`
+ * @throws ServiceError `unavailable` while an import of the brand is running, or `conflict`
  */
-export async function removeBrandGenerations(
+export async function removePersonalization(
   database: Database,
   brand: string,
   onlyFrom?: number,
 ): Promise<RemovedBrand> {
+  for (const { job, noun } of [generations, presentations]) {
+    const running = await findRunUnderWay(database, job, brand);
+    if (running === undefined) continue;
+    const subject = noun === "generation" ? "personalization" : noun;
+    throw new ServiceError(
+      "unavailable",
+      `run ${running.id} is importing the ${subject} of ${brand} since ${running.startedAt}; try again when it has finished`,
+    );
+  }
   const removed = await database.inTransaction(async (transaction) => {
     const { sql } = transaction;
     await transaction.lock({ brand });

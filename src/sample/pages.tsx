@@ -12,6 +12,7 @@ import style from "./style.css" with { type: "text" };
 const recommendationLimit = 8;
 const fileCaching = "public, max-age=300";
 
+/** A demo shop, built from the public operations the way a storefront would. */
 export function createPages(context: SampleContext): Readonly<Record<SampleRoute, RenderPage>> {
   const { brand, publicUrl } = context;
   const renderProduct = async (product: Product, { url }: PageRequest): Promise<Page> => {

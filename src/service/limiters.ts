@@ -17,14 +17,7 @@ const platformConcurrency = 8;
 const refreshTimeoutMs = 15 * 60_000;
 const refreshConcurrency = 2;
 
-export interface Limiters {
-  readonly store: ConcurrencyLimiter;
-  readonly platform: ConcurrencyLimiter;
-  readonly deliveries: ConcurrencyLimiter;
-  readonly refresh: ConcurrencyLimiter;
-}
-
-export function createLimiters(storeConcurrency: number): Limiters {
+export function createLimiters(storeConcurrency: number) {
   return {
     store: new ConcurrencyLimiter({
       name: "store",

@@ -8,7 +8,6 @@ import { measureService } from "./metrics.ts";
 import type { Part } from "./parts.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStoreReader } from "./readiness.ts";
-import { createSamplePages } from "./sample.ts";
 
 /** For requests in progress after the listeners close. */
 const graceMs = 4000;
@@ -39,10 +38,9 @@ export async function startListeners(context: ServiceContext): Promise<Listeners
   try {
     const store = createStoreReader(context);
     const readiness = createReadiness(context, store);
-    const pages = createSamplePages(config, requests.sources.operationContext);
     const publicUrl = open(
       "public",
-      publicRoutes({ config, ...requests.sources, readiness, pages, webhooks: push?.routes ?? {} }),
+      publicRoutes({ config, ...requests.sources, readiness, webhooks: push?.routes ?? {} }),
     );
     const metrics = getMetrics(() => measureService(store, context), requests.meters.requests);
     // Clients that wait for the service to start retry within milliseconds. Loading the console

@@ -2,23 +2,20 @@ import type { ResponseCache } from "../cache/response-cache.ts";
 import type { Config } from "../config/index.ts";
 import type { Handler, Route, Routes } from "../http/endpoint.ts";
 import { getLiveness } from "../http/health.ts";
-import type { RenderPage } from "../http/page.ts";
-import { pageHandler } from "../http/page-handler.ts";
 import { operations } from "../operations/index.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { operationRoutes } from "../operations/routes.ts";
-import { examplePath, isSampleShop } from "../sample/shop.ts";
+import { examplePath, isSampleShop, sampleRoutes } from "../sample/shop.ts";
 
 export interface PublicContext {
   readonly cache: ResponseCache;
   readonly config: Config;
   readonly operationContext: OperationContext;
   readonly readiness: Handler;
-  readonly pages: Readonly<Record<string, RenderPage>>;
   readonly webhooks: Routes;
 }
 
-export function publicRoutes({ cache, config, operationContext, readiness, pages, webhooks }: PublicContext): Routes {
+export function publicRoutes({ cache, config, operationContext, readiness, webhooks }: PublicContext): Routes {
   const { shopDomain, publicUrl } = config;
   const isSample = isSampleShop(shopDomain);
   const apiRoutes = operations.flatMap((each) => Object.entries(operationRoutes(each, cache, operationContext)));
@@ -42,8 +39,13 @@ export function publicRoutes({ cache, config, operationContext, readiness, pages
     "/personalization-options/:file": onDemand(async () => (await import("./widget.ts")).getWidgetVersion),
     ...(isSample && {
       "/sample/images/:name": onDemand(async () => (await import("../sample/sample-image.ts")).getSampleImage),
+      ...Object.fromEntries(
+        sampleRoutes.map((route) => [
+          route,
+          onDemand(async () => (await import("./sample.ts")).createSamplePage(route, config, operationContext)),
+        ]),
+      ),
     }),
-    ...Object.fromEntries(Object.entries(pages).map(([path, render]) => [path, { get: pageHandler(render) }])),
     ...webhooks,
     "/livez": { get: getLiveness, isUnlimited: true },
     "/readyz": { get: readiness, isUnlimited: true },

@@ -1,7 +1,6 @@
 import { withTimeout } from "../base/time.ts";
-import { type CatalogTruth, readCatalogTruth } from "../catalog/product-truth.ts";
-import { type PushState, readPushState } from "../catalog/push/state.ts";
-import type { PurgeStatus } from "../cdn/position.ts";
+import { readCatalogTruth } from "../catalog/product-truth.ts";
+import { readPushState } from "../catalog/push/state.ts";
 import type { Handler } from "../http/endpoint.ts";
 import {
   type Check,
@@ -13,31 +12,17 @@ import {
 } from "../http/health.ts";
 import { findClockProblem } from "../jobs/clock.ts";
 import type { PlannedJob } from "../jobs/job.ts";
-import type { JobStatus } from "../jobs/run.ts";
 import { listJobStatus } from "../jobs/status.ts";
 import { listCurrentGenerations } from "../personalization/generation.ts";
 import type { ServiceContext } from "./context.ts";
 
-export interface StoreReader {
-  readonly readHealth: () => Promise<HealthReadings>;
-  readonly readAll: () => Promise<StoreReadings>;
-}
-
-export interface StoreReadings {
-  readonly jobs: StoreReading<JobStatus[]>;
-  readonly generations: StoreReading<readonly { readonly brand: string; readonly generation: number }[]>;
-  readonly catalogTruth: StoreReading<CatalogTruth>;
-  /** Undefined when the platform does not notify this service. */
-  readonly push: StoreReading<PushState> | undefined;
-  /** Undefined when this service does not purge a CDN. */
-  readonly purge: StoreReading<PurgeStatus[]> | undefined;
-}
-
 /** Load balancers wait one second for a probe; a busy machine may need half of that itself. */
 const readingLimitMs = 500;
 
+export type StoreReader = ReturnType<typeof createStoreReader>;
+
 /** Probes and metrics must respond quickly even if the store does not. */
-export function createStoreReader(context: ServiceContext): StoreReader {
+export function createStoreReader(context: ServiceContext) {
   const { connections, requests, push, purging } = context;
   const { background } = connections;
   const jobStatus = () => listJobStatus(background, context.jobs);
@@ -55,7 +40,7 @@ export function createStoreReader(context: ServiceContext): StoreReader {
     };
   };
   return {
-    readHealth: () => {
+    readHealth: (): Promise<HealthReadings> => {
       const read = begin();
       return Promise.all([read(jobStatus), read(() => findClockProblem(background))]);
     },

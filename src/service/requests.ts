@@ -37,7 +37,7 @@ export interface RequestHandling extends Part {
   readonly state: { readonly isDraining: boolean };
   readonly meters: ProcessMeters;
   readonly networks: ClientNetworks;
-  readonly sources: Omit<PublicContext, "config" | "readiness" | "pages" | "webhooks">;
+  readonly sources: Omit<PublicContext, "config" | "readiness" | "webhooks">;
   /** Whether cached responses can be served while the store is unreachable. */
   servesWithoutStore(): boolean;
   readonly deliveryLimiter: ConcurrencyLimiter;

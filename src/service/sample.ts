@@ -1,12 +1,12 @@
 import { listVisibleProducts } from "../catalog/product.ts";
 import type { Config } from "../config/index.ts";
 import type { Product } from "../contract/product.ts";
-import type { RenderPage } from "../http/page.ts";
+import type { Handler } from "../http/endpoint.ts";
+import { pageHandler } from "../http/page-handler.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import type { SampleContext } from "../sample/catalog.ts";
-import { samplePages } from "../sample/index.ts";
-import { examplePath, isSampleShop } from "../sample/shop.ts";
+import { examplePath, isSampleShop, type SampleRoute } from "../sample/shop.ts";
 
 /** When run from source, the first call bundles the widget. */
 export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
@@ -26,8 +26,14 @@ function contextOf(
   };
 }
 
-export const createSamplePages = (config: Config, context: OperationContext): Readonly<Record<string, RenderPage>> =>
-  isSampleShop(config.shopDomain) ? samplePages(contextOf(config, context)) : {};
+export async function createSamplePage(
+  route: SampleRoute,
+  config: Config,
+  context: OperationContext,
+): Promise<Handler> {
+  const { createPages } = await import("../sample/pages.tsx");
+  return pageHandler(createPages(contextOf(config, context))[route]);
+}
 
 /** Prefers a product that can be personalized. */
 export async function findDefaultSampleProduct(

@@ -4,8 +4,8 @@ import { explainSku, textOf as sentenceOf } from "../../src/console/explain-sku.
 import { readSkuFacts } from "../../src/console/sku-facts.ts";
 import { pauseJob } from "../../src/jobs/job-pause.ts";
 import { listGenerations } from "../../src/personalization/generation.ts";
+import { removePersonalization } from "../../src/personalization/generation-removal.ts";
 import { personalizationImportName } from "../../src/personalization/options.ts";
-import { removePersonalization } from "../../src/personalization/remove.ts";
 import { rollBack } from "../../src/personalization/rollback.ts";
 import { generations } from "../../src/personalization/versions.ts";
 import { readNow, toProduct, toVariant } from "../support/catalog.ts";

@@ -3,7 +3,8 @@ import { SQL } from "bun";
 import { tablesOf } from "../../src/database/generation-tables.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { claimRun } from "../../src/jobs/claim.ts";
-import { removeBrandGenerations, removeMarkedGenerations } from "../../src/personalization/generation-removal.ts";
+import { finishRun } from "../../src/jobs/runs.ts";
+import { removeMarkedGenerations, removePersonalization } from "../../src/personalization/generation-removal.ts";
 import {
   beginGeneration,
   finishGeneration,
@@ -30,6 +31,7 @@ test("requests do not wait for the removal of a generation that a dump reads", a
     await loadSkus(database, id, skus);
     const size = { rows: 1, skus: 1, styles: 0, choices: 0 };
     await finishGeneration(database, run, brand, id, size, "{}", { from: undefined, fingerprints: undefined });
+    await finishRun(database, run, { outcome: "succeeded", counts: 1 });
     return id;
   };
   await load("acme");
@@ -42,7 +44,7 @@ test("requests do not wait for the removal of a generation that a dump reads", a
   await dump.begin(async (transaction) => {
     await transaction.unsafe(`SELECT 1 FROM ${tablesOf(removed).skus}`);
     let isOver = false;
-    const removal = removeBrandGenerations(database, "other").finally(() => {
+    const removal = removePersonalization(database, "other").finally(() => {
       isOver = true;
     });
     await until("the removal waits for the dump, or has given up", async () => {

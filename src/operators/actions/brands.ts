@@ -2,10 +2,9 @@ import { ServiceError } from "../../base/errors.ts";
 import { formatNumber, pluralize, toSentence, utcTime } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
-import type { RemovedBrand } from "../../personalization/generation-removal.ts";
+import { type RemovedBrand, removePersonalization } from "../../personalization/generation-removal.ts";
 import { jobsOfBrands } from "../../personalization/options.ts";
 import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
-import { removePersonalization } from "../../personalization/remove.ts";
 import { rollBack } from "../../personalization/rollback.ts";
 import {
   type CurrentChange,

@@ -5,6 +5,7 @@ import {
   type Difference,
   excerpt,
   type Occurrences,
+  type PersonalizationReport,
   reportedExamples,
   reportedNotes,
 } from "../../jobs/import-report.ts";
@@ -50,16 +51,11 @@ export interface BuildContext {
 
 export interface Built {
   /** Compared with the current generation; null if there is none. */
-  readonly skus: Difference | null;
-  readonly styles: Difference | null;
-  readonly choices: Difference | null;
+  readonly differences: Pick<PersonalizationReport, "skus" | "styles" | "choices">;
   readonly size: GenerationSize;
   /** Rows that a later row with the same key replaced. */
   readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
-  readonly stylesWithoutLine: Occurrences;
-  readonly unusedChoiceGroups: Occurrences;
-  /** Choice types without choices, possibly misspelled: shoppers then type text. */
-  readonly typesWithoutChoices: Occurrences;
+  readonly orphans: Omit<PersonalizationReport["orphans"], "linesWithoutStyle">;
   readonly usesChoices: boolean;
   /** All that differs from the current generation; undefined if unknown or too many. */
   readonly fingerprints: readonly number[] | undefined;
@@ -71,7 +67,10 @@ export interface Duplicate {
   readonly key: string;
 }
 
-/** Feeds have few of these types, and a misspelled one must be among those shown. */
+/**
+ * Choice types without choices, for which shoppers type text. Feeds have few of them, and a
+ * misspelled one must be among those shown.
+ */
 const reportedTypes = 30;
 
 const choiceTypeOfStyle = lists.pzstyles.columns.indexOf("choice_type");
@@ -116,9 +115,7 @@ export class GenerationBuilder implements AsyncDisposable {
     const choices = await this.#buildGroups(definedGroups);
     this.#context.onProgress(this.#merged, true);
     return {
-      skus: skus.difference,
-      styles: styles.difference,
-      choices: choices.difference,
+      differences: { skus: skus.difference, styles: styles.difference, choices: choices.difference },
       size: {
         rows: skus.rows + styles.rows + choices.rows,
         skus: skus.total,
@@ -126,9 +123,11 @@ export class GenerationBuilder implements AsyncDisposable {
         choices: choices.rows,
       },
       duplicates: this.#duplicates,
-      stylesWithoutLine: styles.unused,
-      unusedChoiceGroups: choices.unused,
-      typesWithoutChoices: choices.missing,
+      orphans: {
+        stylesWithoutLine: styles.unused,
+        unusedChoiceGroups: choices.unused,
+        typesWithoutChoices: choices.missing,
+      },
       usesChoices: this.#usesChoices,
       fingerprints: current === undefined ? undefined : this.#changes.found,
     };

@@ -1,4 +1,4 @@
-import { decodeText, encodeInto, readUint32 } from "../bytes.ts";
+import { decodeText, encodeInto, grow, readUint32 } from "../bytes.ts";
 import { compareSequence, type ListName, lists } from "../lists.ts";
 import { LineCursor } from "../packed-lines.ts";
 import type { FeedRows } from "./feed-rows.ts";
@@ -119,9 +119,10 @@ class LinePacker {
     const sequences = Array.from({ length: this.#count }, (_, index) => {
       const plain = this.#sequences[index] as number;
       if (plain >= 0) return `${plain}`;
-      this.#cursor.reset(content, this.#starts[index] === -1 ? 0 : (this.#starts[index] as number));
-      if (this.#starts[index] !== -1) this.#cursor.next();
-      return this.#starts[index] === -1 ? "" : this.#cursor.sequence;
+      const start = this.#starts[index] as number;
+      if (start === -1) return "";
+      this.#cursor.reset(content, start).next();
+      return this.#cursor.sequence;
     });
     const indexes = Array.from(sequences.keys());
     return indexes.sort((one, other) => compareSequence(sequences[one] as string, sequences[other] as string));
@@ -189,11 +190,8 @@ export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly TextRo
     let text = end === 0 ? "" : ",";
     for (let index = 0; index < values.length; index++) text += prefixes[list][index] + JSON.stringify(values[index]);
     text += "}";
-    if (end + 3 * text.length > bytes.length) {
-      const larger = new Uint8Array(2 * bytes.length + 3 * text.length);
-      larger.set(bytes);
-      bytes = larger;
-    }
+    const needed = end + 3 * text.length;
+    if (needed > bytes.length) bytes = grow(bytes, new Uint8Array(bytes.length + needed));
     end = encodeInto(bytes, end, text);
   }
   return bytes.slice(0, end);

@@ -3,9 +3,10 @@ import type { Database } from "../../database/database.ts";
 import { explainDiskFull } from "../../database/disk.ts";
 import { collectFeed, type DeliveredFiles } from "../../feed/delivery.ts";
 import type { SourceSettings } from "../../feed/source.ts";
+import { type PersonalizationReport, reportedExamples } from "../../jobs/import-report.ts";
 import type { Reporter, RunContext, Work } from "../../jobs/work.ts";
 import { removeOldGenerations, removeUnfinishedGenerations } from "../generation-removal.ts";
-import type { listNames } from "../lists.ts";
+import { type ListName, listNames } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 import { personalizationImportName } from "../options.ts";
 import { findLast, generations, type LastVersion, unchangedNote } from "../versions.ts";
@@ -15,7 +16,7 @@ import { FeedRows } from "./feed-rows.ts";
 import { abandonGeneration, beginGeneration, finishGeneration } from "./generation-loading.ts";
 import { listViolations } from "./guards.ts";
 import { type FeedOptions, type ReadFeed, readFeed } from "./read-feed.ts";
-import { toReport } from "./report.ts";
+import { statusColumn } from "./statistics.ts";
 
 export interface ImportMode {
   /** Whether a person started it: an incomplete feed is then an error. */
@@ -62,10 +63,8 @@ async function removeLeftovers(database: Database, brand: string, reporter: Repo
   }
 }
 
-type Files = DeliveredFiles<(typeof listNames)[number]>;
-
 async function importFiles(
-  files: Files,
+  files: DeliveredFiles<ListName>,
   options: FeedOptions,
   { isForced }: ImportMode,
   last: LastVersion | undefined,
@@ -85,8 +84,10 @@ async function importFiles(
         onProgress?.({ file: "storing", rows: merged, done: merged, total: rows.count, isDone }),
     });
     const built = await builder.build();
-    reportBuilt(reporter, read, built);
-    const violations = listViolations(toReport(read, built), reporter.report, options, built.usesChoices);
+    reportDuplicates(reporter, read, built);
+    const report = toReport(read, built);
+    reporter.report.personalization = report;
+    const violations = listViolations(report, reporter.report, options, built.usesChoices);
     reporter.failUnlessForced(violations, isForced);
     return built;
   };
@@ -113,7 +114,7 @@ async function importFiles(
   );
 }
 
-function reportBuilt(reporter: Reporter, read: ReadFeed, built: Built): void {
+function reportDuplicates(reporter: Reporter, read: ReadFeed, built: Built): void {
   for (const { list, file } of read.files) {
     const { count, first } = built.duplicates[list];
     reporter.acceptDuplicates(
@@ -125,5 +126,18 @@ function reportBuilt(reporter: Reporter, read: ReadFeed, built: Built): void {
     );
   }
   reporter.finishDuplicates();
-  reporter.report.personalization = toReport(read, built);
+}
+
+function toReport({ files, statistics, linesWithoutStyle }: ReadFeed, built: Built): PersonalizationReport {
+  const sequences = listNames.map((list) => statistics[list].nonNumericSequences);
+  return {
+    files,
+    ...built.differences,
+    orphans: { linesWithoutStyle, ...built.orphans },
+    nonNumericSequences: {
+      count: sequences.reduce((sum, { count }) => sum + count, 0),
+      examples: sequences.flatMap(({ examples }) => examples).slice(0, reportedExamples),
+    },
+    statuses: Object.fromEntries(listNames.map((list) => [statusColumn(list), statistics[list].statuses])),
+  };
 }

@@ -1,5 +1,5 @@
 import { readSync } from "node:fs";
-import { compareBytes, readUint32 } from "../bytes.ts";
+import { compareBytes, grow, readUint32 } from "../bytes.ts";
 
 /**
  * A record: the content's length (4 bytes), the number of rows (4), the key's length (2), key,
@@ -140,14 +140,12 @@ class GroupBuffer implements SortedGroup {
   #keyEnd = 0;
   #end = 0;
 
-  begin({ bytes, keyStart, keyEnd, end, rows }: RecordReader, limit: GroupLimit | undefined): void {
-    if (limit !== undefined && (rows > limit.rows || end - keyEnd > limit.bytes)) {
-      limit.refuse(bytes.subarray(keyStart, keyEnd), bytes.subarray(keyEnd, end));
-    }
-    this.rows = rows;
+  begin(record: RecordReader, limit: GroupLimit | undefined): void {
+    this.rows = 0;
     this.#end = 0;
-    this.#add(bytes, keyStart, end);
-    this.#keyEnd = keyEnd - keyStart;
+    this.#add(record.bytes, record.keyStart, record.keyEnd);
+    this.#keyEnd = this.#end;
+    this.append(record, limit);
   }
 
   hasKeyOf({ bytes, keyStart, keyEnd }: RecordReader): boolean {
@@ -156,9 +154,9 @@ class GroupBuffer implements SortedGroup {
 
   append({ bytes, keyEnd, end, rows }: RecordReader, limit: GroupLimit | undefined): void {
     this.rows += rows;
-    const length = this.#end - this.#keyEnd + end - keyEnd;
-    if (limit !== undefined && (this.rows > limit.rows || length > limit.bytes)) limit.refuse(this.key, this.content);
     this.#add(bytes, keyEnd, end);
+    const isTooLarge = limit !== undefined && (this.rows > limit.rows || this.#end - this.#keyEnd > limit.bytes);
+    if (isTooLarge) limit.refuse(this.key, this.content);
   }
 
   get key(): Uint8Array {
@@ -171,11 +169,7 @@ class GroupBuffer implements SortedGroup {
 
   #add(bytes: Uint8Array, start: number, end: number): void {
     const newEnd = this.#end + end - start;
-    if (newEnd > this.#bytes.length) {
-      const larger = new Uint8Array(newEnd * 2);
-      larger.set(this.#bytes.subarray(0, this.#end));
-      this.#bytes = larger;
-    }
+    if (newEnd > this.#bytes.length) this.#bytes = grow(this.#bytes, new Uint8Array(newEnd * 2));
     for (let index = start; index < end; index++) this.#bytes[this.#end++] = bytes[index] as number;
   }
 }

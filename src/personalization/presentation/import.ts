@@ -11,8 +11,7 @@ import { findCurrent, findLast, generations, presentations, unchangedNote } from
 import { checkPresentation } from "./check.ts";
 import { keyOf, listLocales, type PresentationEntry } from "./entry.ts";
 import type { PresentationOptions } from "./options.ts";
-import { readPresentation } from "./parse.ts";
-import type { ParsedPresentation } from "./parse-toml.ts";
+import { type ParsedPresentation, readPresentation } from "./parse.ts";
 import { toFileRequest } from "./source.ts";
 import { findCurrentEntries, savePresentation } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import { type Instruction, parseInstruction } from "../../../packages/personalizer/src/form/instruction.ts";
 import type { Database } from "../../database/database.ts";
 import { type FeedStyle, walkGroups, walkStyles } from "./codes.ts";
-import { toTomlKey } from "./parse-toml.ts";
+import { toTomlKey } from "./parse.ts";
 
 /**
  * Writes a presentation in TOML with every code: limits from the instruction texts, and names to
