@@ -1,5 +1,3 @@
-/** @jsxImportSource hono/jsx */
-
 import { truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
