@@ -66,9 +66,13 @@ export async function listRunsBefore(
   limit: number,
 ): Promise<FoundRuns> {
   const { from, until, before = maxRunId } = filter;
+  const first = from === undefined ? 0 : (await findFirstSince(queryable, from)) - misplacedRuns;
+  const end = until === undefined ? maxRunId : (await findFirstSince(queryable, until)) + misplacedRuns;
+  const hasDays = from !== undefined || until !== undefined;
   const range = {
-    first: from === undefined ? 0 : await findFirstSince(queryable, from),
-    before: Math.min(before, until === undefined ? maxRunId : await findFirstSince(queryable, until)),
+    first,
+    before: Math.min(before, end),
+    days: hasDays ? [from ?? firstInstant, until ?? lastInstant] : [],
   };
   if (filter.text !== undefined) return await searchReasons(queryable, { ...filter, text: filter.text }, range, limit);
   // One more shows whether older runs match.
@@ -76,25 +80,43 @@ export async function listRunsBefore(
   return { runs: runs.slice(0, limit), stoppedAt: runs.length > limit ? runs[limit - 1]?.id : undefined };
 }
 
-interface IdRange {
+/**
+ * Runs that may be on the wrong side of an instant by their ids: after a wrong clock was set back, times
+ * repeat. More are not looked for, because a page must not read all runs.
+ */
+const misplacedRuns = 10_000;
+
+/** As text, before and after all others. */
+const [firstInstant, lastInstant] = ["0000", "9999-12-31T24"];
+
+interface Range {
+  /** Id; may be below zero. */
   readonly first: number;
-  /** Exclusive. */
+  /** Id, exclusive. */
   readonly before: number;
+  /** When runs started: from, and until; empty for all times. */
+  readonly days: readonly string[];
 }
+
+/** @param place of the first of its parameters, which follow each other */
+const isInRange = ({ days }: Range, place: number) =>
+  `id < $${place} AND id >= $${place + 1}${days.length === 0 ? "" : ` AND started_at >= $${place + 2} AND started_at < $${place + 3}`}`;
+
+const parametersOf = ({ before, first, days }: Range) => [before, first, ...days];
 
 /** Queries each job and brand separately, so that an index serves any filter. */
 async function listInRange(
   { read, engine }: Queryable,
   kinds: readonly RunKind[],
   { job, brand, standing }: RunFilter,
-  { first, before }: IdRange,
+  range: Range,
   limit: number,
 ): Promise<Run[]> {
   const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
   const inRange = (place: number) =>
-    `id < $${place} AND id >= $${place + 1} AND ${untilNow(engine)} ${condition} ORDER BY id DESC LIMIT ${limit}`;
+    `${isInRange(range, place)} AND ${untilNow(engine)} ${condition} ORDER BY id DESC LIMIT ${limit}`;
   if (job === undefined && brand === undefined && standing === undefined) {
-    return await read<Run>(`SELECT ${runColumns} FROM run WHERE ${inRange(1)}`, [before, first]);
+    return await read<Run>(`SELECT ${runColumns} FROM run WHERE ${inRange(1)}`, parametersOf(range));
   }
   const wanted = kinds.filter((kind) => (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand);
   const found = await Promise.all(
@@ -102,8 +124,7 @@ async function listInRange(
       read<Run>(`SELECT ${runColumns} FROM run WHERE job = $1 AND brand = $2 AND ${inRange(3)}`, [
         kind.job,
         kind.brand,
-        before,
-        first,
+        ...parametersOf(range),
       ]),
     ),
   );
@@ -115,7 +136,7 @@ async function listInRange(
 
 /**
  * Returns the id of the first run since an instant. Ids and start times have the same order, except
- * in the future, so bisection works without an index on start times.
+ * around a wrong clock, so bisection works without an index on start times.
  */
 async function findFirstSince({ read, engine }: Queryable, instant: string): Promise<number> {
   const [range] = await read<{ low: number | null; high: number | null }>(
@@ -145,17 +166,17 @@ type Searched = Pick<Run, "id" | "job" | "brand" | "outcome"> & { readonly reaso
 async function searchReasons(
   queryable: Queryable,
   { job, brand, standing, text }: RunFilter & { readonly text: string },
-  { first, before }: IdRange,
+  range: Range,
   limit: number,
 ): Promise<FoundRuns> {
   const wanted = text.toLowerCase();
   const ids: number[] = [];
-  let next = before;
+  let next = range.before;
   for (let searched = 0; searched < reasonsPerSearch; searched += reasonsPerStep) {
     const step = await queryable.read<Searched>(
       `SELECT id, job, brand, outcome, reason FROM run
-      WHERE reason IS NOT NULL AND ${untilNow(queryable.engine)} AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT ${reasonsPerStep}`,
-      [next, first],
+      WHERE reason IS NOT NULL AND ${untilNow(queryable.engine)} AND ${isInRange(range, 1)} ORDER BY id DESC LIMIT ${reasonsPerStep}`,
+      parametersOf({ ...range, before: next }),
     );
     for (const run of step) {
       const isWanted =
@@ -167,7 +188,7 @@ async function searchReasons(
         return { runs: await listRunsById(queryable, ids), stoppedAt: run.id };
     }
     if (step.length < reasonsPerStep) return { runs: await listRunsById(queryable, ids), stoppedAt: undefined };
-    next = step.at(-1)?.id ?? first;
+    next = step.at(-1)?.id ?? range.first;
     await new Promise(setImmediate);
   }
   return { runs: await listRunsById(queryable, ids), stoppedAt: next };

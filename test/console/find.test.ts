@@ -128,6 +128,21 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     expect(found).toHaveLength(count);
   });
 
+  // The imports were stored after the other runs, as if the clock had been set back by twelve days.
+  test.each([
+    [`from=${day(3)}&to=${day(3)}`, 11, [3]],
+    [`to=${day(1)}`, 11, [1]],
+    [`from=${day(12)}&to=${day(13)}`, 12, [12, 13]],
+    [`from=${day(3)}&to=${day(4)}&job=catalog-import`, 2, [3, 4]],
+    [`from=${day(3)}&to=${day(4)}&job=odd&outcome=succeeded`, 10, [3, 4]],
+    [`from=${day(3)}&to=${day(4)}&text=feed`, 2, [3, 4]],
+  ])("finds exactly the runs of some days after the clock was set back: %s", async (query, count, days) => {
+    const rows = rowsOf(await load(`/runs?${query}`));
+    expect(rows).toHaveLength(count);
+    const found = rows.map(([, , , , started]) => started?.match(/2026-01-(\d\d)/)?.[1]);
+    expect(new Set(found.map(Number))).toEqual(new Set(days));
+  });
+
   test("ignores a date that is none, and keeps the filter in the addresses of other pages", async () => {
     expect(rowsOf(await load("/runs?from=2026-02-31x&to=yesterday&brand=B"))).toHaveLength(50);
     const html = await load(`/runs?brand=B&from=${day(1)}&to=${day(28)}`);
