@@ -1,13 +1,15 @@
 import type { PageRequest } from "../http/page.ts";
 import { maxSkuLength } from "../personalization/lists.ts";
 
+/** Without zero characters, which not every engine accepts, and halves of surrogate pairs. */
+const toStorable = (text: string) => text.replaceAll("\0", "").toWellFormed();
+
 /** A query parameter, trimmed; undefined when absent or empty. */
 export function queryParameter({ url }: PageRequest, name: string): string | undefined {
-  return url.searchParams.get(name)?.trim() || undefined;
+  return toStorable(url.searchParams.get(name) ?? "").trim() || undefined;
 }
 
-/** Removes what no name contains: NUL, which not every engine accepts, and unpaired surrogates. */
-export const toName = (text: string) => [...text].slice(0, maxSkuLength).join("").replaceAll("\0", "").toWellFormed();
+export const toName = (text: string) => toStorable([...text].slice(0, maxSkuLength).join(""));
 
 export function urlWithQuery(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
   const defined = Object.entries(parameters).flatMap(([name, value]) =>

@@ -568,6 +568,10 @@ keep_days = 30
     ]);
     expect((await ann.get(page)).html).toContain('<a href="/audit">All operators</a>');
     expect((await ann.get("/audit?operator=nobody")).html).toContain("No records match these filters.");
+    // Not every engine accepts zero characters.
+    for (const path of ["/audit?operator", "/personalization?sku=MUG&brand", "/personalization/versions?brand"]) {
+      expect([path, (await ann.get(`${path}=no%00body`)).status]).toEqual([path, 200]);
+    }
     await sql`INSERT INTO audit_record ${sql(
       Array.from({ length: 51 }, (_, index) => ({
         ...{ begun_at: "2026-07-01T08:00:00.000Z", operator: "ed", client: "::1", action: "run", subject: `${index}` },

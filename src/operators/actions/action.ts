@@ -70,6 +70,8 @@ export type Action = (context: ActionContext, parameters: URLSearchParams) => Pr
 export function requireParameter(parameters: URLSearchParams, name: string): string {
   const value = parameters.get(name);
   if (value === null || value === "") throw new ServiceError("bad_request", `The parameter ${name} is missing.`);
+  // PostgreSQL would refuse the statement.
+  if (value.includes("\0")) throw new ServiceError("bad_request", `The parameter ${name} contains a zero character.`);
   return value;
 }
 
