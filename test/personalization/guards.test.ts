@@ -71,173 +71,71 @@ const [tenth = "", half = "", everything = "", fewAdded = "", rows94 = "", rows9
 /** The end of every refusal. */
 const unchanged = ", so nothing was changed; use --force to import it anyway";
 
+/** No settings file. */
+const defaults = "/dev/null";
+
 let feeds = 0;
 const writtenFeed = (shape: Shape) => writeFeed(folder, `feed-${feeds++}`, toFiles(shape));
 
+const removal = (removed: string, percent = 20) => `${removed} would be removed (max_removed_share allows ${percent}%)`;
+const addition = (added: string, before: number, percent = 1000) =>
+  `${added} would be added to ${before} (max_added_share allows ${percent}%)`;
+const rejection = (rejected: string, percent: number) => `${rejected} rejected (max_rejected_share allows ${percent}%)`;
+const emptyList = (list: string) => `FOLDER/${list}.csv: the file has a header but no rows`;
+const tooManyRows = "FOLDER/pzlines.csv: the feed has more rows than max_rows allows (94)";
+const blankFile = `FOLDER/pzchoices.csv: the file is empty; expected the header ${headers.pzchoices.replaceAll(",", ", ")}`;
+
 /** The previous feed, the new feed, the settings, and the expected violations. */
 const violationCases: readonly [string, Shape | undefined, Shape, string, string[]][] = [
-  [
-    "that removes too many SKUs",
-    {},
-    { skus: 31 },
-    "/dev/null",
-    ["9 of 40 SKUs would be removed (max_removed_share allows 20%)"],
-  ],
-  [
-    "that removes too many styles",
-    {},
-    { styles: 23 },
-    "/dev/null",
-    ["7 of 30 styles would be removed (max_removed_share allows 20%)"],
-  ],
-  [
-    "that removes too many choices",
-    {},
-    { choices: 19 },
-    "/dev/null",
-    ["6 of 25 choices would be removed (max_removed_share allows 20%)"],
-  ],
-  [
-    "that removes more than the configured share",
-    {},
-    { skus: 35 },
-    tenth,
-    ["5 of 40 SKUs would be removed (max_removed_share allows 10%)"],
-  ],
-  [
-    "that removes too many of exactly 20 SKUs",
-    { skus: 20 },
-    { skus: 15 },
-    "/dev/null",
-    ["5 of 20 SKUs would be removed (max_removed_share allows 20%)"],
-  ],
-  [
-    "that adds too many SKUs",
-    { skus: 20 },
-    { skus: 221 },
-    "/dev/null",
-    ["201 SKUs would be added to 20 (max_added_share allows 1000%)"],
-  ],
-  [
-    "that adds too many styles",
-    { styles: 20 },
-    { styles: 221 },
-    "/dev/null",
-    ["201 styles would be added to 20 (max_added_share allows 1000%)"],
-  ],
-  [
-    "that adds too many choices",
-    { choices: 20 },
-    { choices: 221 },
-    "/dev/null",
-    ["201 choices would be added to 20 (max_added_share allows 1000%)"],
-  ],
-  [
-    "that adds more than the configured share",
-    {},
-    { skus: 45 },
-    fewAdded,
-    ["5 SKUs would be added to 40 (max_added_share allows 10%)"],
-  ],
-  [
-    "with more rows than configured",
-    undefined,
-    {},
-    rows94,
-    ["FOLDER/pzlines.csv: the feed has more rows than max_rows allows (94)"],
-  ],
-  [
-    "with a rejected row",
-    {},
-    { rejected: 1 },
-    "/dev/null",
-    ["1 of 96 rows was rejected (max_rejected_share allows 0%)"],
-  ],
+  ["that removes too many SKUs", {}, { skus: 31 }, defaults, [removal("9 of 40 SKUs")]],
+  ["that removes too many styles", {}, { styles: 23 }, defaults, [removal("7 of 30 styles")]],
+  ["that removes too many choices", {}, { choices: 19 }, defaults, [removal("6 of 25 choices")]],
+  ["that removes more than the configured share", {}, { skus: 35 }, tenth, [removal("5 of 40 SKUs", 10)]],
+  ["that removes too many of exactly 20 SKUs", { skus: 20 }, { skus: 15 }, defaults, [removal("5 of 20 SKUs")]],
+  ["that adds too many SKUs", { skus: 20 }, { skus: 221 }, defaults, [addition("201 SKUs", 20)]],
+  ["that adds too many styles", { styles: 20 }, { styles: 221 }, defaults, [addition("201 styles", 20)]],
+  ["that adds too many choices", { choices: 20 }, { choices: 221 }, defaults, [addition("201 choices", 20)]],
+  ["that adds more than the configured share", {}, { skus: 45 }, fewAdded, [addition("5 SKUs", 40, 10)]],
+  ["with more rows than configured", undefined, {}, rows94, [tooManyRows]],
+  ["with a rejected row", {}, { rejected: 1 }, defaults, [rejection("1 of 96 rows was", 0)]],
   [
     "with more rejected rows than configured",
     undefined,
     { skus: 5, styles: 3, choices: 2, rejected: 11 },
     half,
-    ["11 of 21 rows were rejected (max_rejected_share allows 50%)"],
+    [rejection("11 of 21 rows were", 50)],
   ],
   [
     "with several violations",
     {},
     { skus: 1, choices: 1, rejected: 2 },
-    "/dev/null",
-    [
-      "2 of 34 rows were rejected (max_rejected_share allows 0%)",
-      "39 of 40 SKUs would be removed (max_removed_share allows 20%)",
-      "24 of 25 choices would be removed (max_removed_share allows 20%)",
-    ],
+    defaults,
+    [rejection("2 of 34 rows were", 0), removal("39 of 40 SKUs"), removal("24 of 25 choices")],
   ],
-  [
-    "without choices, for a new brand",
-    undefined,
-    noChoices,
-    "/dev/null",
-    ["FOLDER/pzchoices.csv: the file has a header but no rows"],
-  ],
-  [
-    "without styles, for a new brand",
-    undefined,
-    noStyles,
-    everything,
-    ["FOLDER/pzstyles.csv: the file has a header but no rows"],
-  ],
-  [
-    "without choices, after one with choices",
-    { choices: 3 },
-    noChoices,
-    everything,
-    ["FOLDER/pzchoices.csv: the file has a header but no rows"],
-  ],
-  [
-    "without lines, for a new brand",
-    undefined,
-    noLines,
-    everything,
-    ["FOLDER/pzlines.csv: the file has a header but no rows"],
-  ],
-  [
-    "without lines, after one with lines",
-    {},
-    noLines,
-    everything,
-    ["FOLDER/pzlines.csv: the file has a header but no rows"],
-  ],
-  [
-    "with a blank file",
-    {},
-    blankChoices,
-    everything,
-    [
-      "FOLDER/pzchoices.csv: the file is empty; expected the header choice_type, choice_status, choice_display_seq, choice_value",
-    ],
-  ],
+  ["without choices, for a new brand", undefined, noChoices, defaults, [emptyList("pzchoices")]],
+  ["without styles, for a new brand", undefined, noStyles, everything, [emptyList("pzstyles")]],
+  ["without choices, after one with choices", { choices: 3 }, noChoices, everything, [emptyList("pzchoices")]],
+  ["without lines, for a new brand", undefined, noLines, everything, [emptyList("pzlines")]],
+  ["without lines, after one with lines", {}, noLines, everything, [emptyList("pzlines")]],
+  ["with a blank file", {}, blankChoices, everything, [blankFile]],
 ];
 
 const validCases: readonly [string, Shape | undefined, Shape, string][] = [
-  ["that removes the maximum of SKUs", {}, { skus: 32 }, "/dev/null"],
-  ["that removes the maximum of styles", {}, { styles: 24 }, "/dev/null"],
-  ["that removes the maximum of choices", {}, { choices: 20 }, "/dev/null"],
+  ["that removes the maximum of SKUs", {}, { skus: 32 }, defaults],
+  ["that removes the maximum of styles", {}, { styles: 24 }, defaults],
+  ["that removes the maximum of choices", {}, { choices: 20 }, defaults],
   [
     "that removes most of fewer than 20",
     { skus: 19, styles: 19, choices: 19 },
     { skus: 1, styles: 1, choices: 1 },
-    "/dev/null",
+    defaults,
   ],
-  [
-    "that adds the maximum",
-    { skus: 20, styles: 20, choices: 20 },
-    { skus: 220, styles: 220, choices: 220 },
-    "/dev/null",
-  ],
-  ["that adds many to fewer than 20", { skus: 19 }, { skus: 400 }, "/dev/null"],
+  ["that adds the maximum", { skus: 20, styles: 20, choices: 20 }, { skus: 220, styles: 220, choices: 220 }, defaults],
+  ["that adds many to fewer than 20", { skus: 19 }, { skus: 400 }, defaults],
   ["with the maximum of rows", undefined, {}, rows95],
-  ["without choices that a style names, for a new brand", undefined, unusedChoices, "/dev/null"],
+  ["without choices that a style names, for a new brand", undefined, unusedChoices, defaults],
   ["with the maximum of rejected rows", {}, { skus: 5, styles: 3, choices: 2, rejected: 10 }, everything],
-  ["that is small, for a new brand", undefined, { skus: 1, styles: 1, choices: 1 }, "/dev/null"],
+  ["that is small, for a new brand", undefined, { skus: 1, styles: 1, choices: 1 }, defaults],
 ];
 
 for (const engine of enginesOf("sqlite")) {
@@ -245,7 +143,7 @@ for (const engine of enginesOf("sqlite")) {
   const environment = { DATABASE_URL: url, BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);
 
-  const importFeed = async (feed: string, options: string[] = [], config = "/dev/null", brand = "acme") => {
+  const importFeed = async (feed: string, options: string[] = [], config = defaults, brand = "acme") => {
     const args = ["import", "personalization", feed, "--json", "--brand", brand, ...options];
     const { code, stdout, stderr } = await importHere(args, { ...environment, PDS_CONFIG: config });
     return { code, stderr, report: JSON.parse(stdout) };
@@ -329,7 +227,7 @@ for (const engine of enginesOf("sqlite")) {
       ["pzstyles.csv", noStyles],
     ])("without rows in %s succeeds if there were none before", async (_, without) => {
       const brand = await brandWith(without, "--force");
-      expect(await importFeed(await writtenFeed({ ...without, mark: "next" }), [], "/dev/null", brand)).toMatchObject({
+      expect(await importFeed(await writtenFeed({ ...without, mark: "next" }), [], defaults, brand)).toMatchObject({
         code: 0,
         report: { overridden: [] },
       });
@@ -347,9 +245,9 @@ for (const engine of enginesOf("sqlite")) {
     test("with an empty JSON array means that there are no choices", async () => {
       const { "pzchoices.csv": _, ...others } = toFiles({});
       const feed = await writeFeed(folder, `feed-${feeds++}`, { ...others, "pzchoices.ndjson": "[]" });
-      expect((await importFeed(feed, [], "/dev/null", await brandWith(undefined))).code).toBe(0);
-      expect((await importFeed(feed, [], "/dev/null", await brandWith({ choices: 19 }))).code).toBe(0);
-      expect(await importFeed(feed, [], "/dev/null", await brandWith({ choices: 20 }))).toMatchObject({
+      expect((await importFeed(feed, [], defaults, await brandWith(undefined))).code).toBe(0);
+      expect((await importFeed(feed, [], defaults, await brandWith({ choices: 19 }))).code).toBe(0);
+      expect(await importFeed(feed, [], defaults, await brandWith({ choices: 20 }))).toMatchObject({
         code: 1,
         report: {
           reason: `20 of 20 choices would be removed (max_removed_share allows 20%)${unchanged}`,
@@ -360,7 +258,7 @@ for (const engine of enginesOf("sqlite")) {
     test("without styles and choices succeeds for a new brand if the list of styles is empty", async () => {
       const { "pzstyles.csv": _, ...others } = toFiles(noChoices);
       const feed = await writeFeed(folder, `feed-${feeds++}`, { ...others, "pzstyles.ndjson": "[]" });
-      expect(await importFeed(feed, [], "/dev/null", await brandWith(undefined))).toMatchObject({
+      expect(await importFeed(feed, [], defaults, await brandWith(undefined))).toMatchObject({
         code: 0,
         report: { overridden: [] },
       });
