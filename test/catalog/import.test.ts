@@ -281,11 +281,16 @@ for (const engine of enginesOf("postgres")) {
           bad({ created_at: "2026-01-01T09:30:00" }),
           /:2: created_at: expected a timestamp/,
         ],
-        [
-          "a time that does not exist",
-          bad({ created_at: "2026-02-30T09:30:00.5Z" }),
-          /:2: created_at: expected a date/,
-        ],
+        ...[
+          "0000-00-00T00:00:00+00:00",
+          "2026-02-30T09:30:00.5Z",
+          "2026-01-01T23:59:60+00:00",
+          "2026-01-01T00:00:00+24:00",
+        ].map((time): [string, string, RegExp] => [
+          `the time ${time}, which does not exist`,
+          bad({ created_at: time }),
+          new RegExp(`:2: created_at: expected a date.*${RegExp.escape(time.slice(0, 19))}`),
+        ]),
         [
           "a missing variant field",
           badVariant({ position: undefined }),

@@ -438,7 +438,7 @@ for (const engine of enginesOf("sqlite")) {
     },
   );
 
-  test(`on ${engine}, a product of which a whole catalog has no variants is read alone`, async () => {
+  test(`on ${engine}, a product that has no variants in a read of the whole catalog is read alone`, async () => {
     const world = await createWorld(engine, 3);
     const platform = await connect(world);
     const [first = ""] = world.ids;

@@ -6,7 +6,7 @@ import { readNow, toProduct, toVariant } from "../support/catalog.ts";
 import { createMigratedStore, engines } from "../support/pds.ts";
 
 const count = 500;
-/** Later products have other tags, vendors, and statuses than the first ones, so that these say nothing of them. */
+/** Later products differ from the first ones in tags, vendor, and status: a search of the first ones misses them. */
 const factsOf = (index: number) => ({
   title: index % 2 === 0 ? "Ivory cup" : "Ivory plate",
   status: (index < 300 ? "active" : "draft") as "active" | "draft",
