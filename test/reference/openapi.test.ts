@@ -276,15 +276,7 @@ describe("a response", () => {
     ["getProductByHandle", "/api/v1/products/handle/other", 503],
   ] as const;
 
-  const each = [
-    ["getPersonalization", "/api/v1/products/pz/MUG"],
-    ["getPersonalizations", "/api/v1/products/pz?sku=MUG"],
-    ["getForm", "/api/v1/products/form/en/MUG"],
-    ["getHistories", "/api/v1/histories"],
-    ["getOrderedHistories", "/api/v1/histories/asc"],
-    ["getProduct", `/api/v1/products/${id}`],
-    ["getProductByHandle", `/api/v1/products/handle/plate-${id}`],
-  ] as const;
+  const found = answers.filter(([, , status]) => status === 200);
 
   async function expectDocumented(
     operationId: string,
@@ -312,18 +304,18 @@ describe("a response", () => {
     expectDocumented(operationId, path, status),
   );
 
-  test.each(each)("of %s to %s that is not modified matches the document", async (operationId, path) => {
+  test.each(found)("of %s to %s that is not modified matches the document", async (operationId, path) => {
     await expectDocumented(operationId, path, 304, service, { "If-None-Match": "*" });
   });
 
-  test.each(each)("of %s to %s with a failed precondition matches the document", async (operationId, path) => {
+  test.each(found)("of %s to %s with a failed precondition matches the document", async (operationId, path) => {
     await expectDocumented(operationId, path, 412, service, { "If-Match": '"x"' });
   });
 
   test("beyond the rate limit matches the document", async () => {
     await using limited = await serve({ DATABASE_URL: `sqlite:${folder}/limited.sqlite`, RATE_LIMIT: "1" });
     await limited.get("/nowhere");
-    for (const [operationId, path] of each) await expectDocumented(operationId, path, 429, limited);
+    for (const [operationId, path] of found) await expectDocumented(operationId, path, 429, limited);
   });
 
   test("does not match with an extra or missing field, a wrong type, or a wrong format", async () => {
@@ -374,7 +366,7 @@ describe("a response", () => {
   });
 
   test("of every operation with every status is tested", () => {
-    const others = each.flatMap(([operationId, path]) =>
+    const others = found.flatMap(([operationId, path]) =>
       [304, 412, 429].map((status) => [operationId, path, status] as const),
     );
     const seen = new Set(

@@ -186,7 +186,7 @@ describe("the forms of the reference page", () => {
       for (const field of await formOf(opened.page, operationId).locator("input, textarea").all()) await field.fill("");
       await formOf(opened.page, operationId).getByRole("button").click();
     }
-    // That of the order, of which one is always selected.
+    // One order is always selected, so that its form can be sent.
     expect(await opened.page.locator(".response:not(:empty)").count()).toBe(1);
     expect(opened.faults).toEqual([]);
   });
