@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../src/stand-in.ts";
-import { dig, digList, digText, productGid, queryProduct, sendQuery } from "./client.ts";
+import { dig, digList, digText, productGid, queryProduct, sendQuery, walk } from "./client.ts";
 
 const platform = startStandIn({ products: 60, specials: "all", bucket: { maximumAvailable: 1_000_000 } });
 afterAll(() => platform.stop());
@@ -112,20 +112,11 @@ describe("of the special products", () => {
   });
 });
 
-/**
- * All nodes of one list of a product; `field` takes `$after` and selects its pageInfo with `...P`.
- */
-async function readAll(id: string, field: string, name: string): Promise<unknown[]> {
+/** All nodes of one list of a product; `field` takes `$after` and selects its pageInfo with `...P`. */
+function readAll(id: string, field: string, name: string): Promise<unknown[]> {
   const text = `query ($id: ID!, $after: String) { product(id: $id) { ${field} } }
     fragment P on PageInfo { hasNextPage endCursor }`;
-  const nodes: unknown[] = [];
-  let after: unknown = null;
-  for (;;) {
-    const { data } = await sendQuery(platform, text, { id: productGid(id), after });
-    nodes.push(...digList(data, `product.${name}.nodes`));
-    if (dig(data, `product.${name}.pageInfo.hasNextPage`) !== true) return nodes;
-    after = dig(data, `product.${name}.pageInfo.endCursor`);
-  }
+  return walk(platform, text, `product.${name}`, { id: productGid(id) });
 }
 
 function pathOf(url: string): string {

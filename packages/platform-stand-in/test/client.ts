@@ -103,14 +103,16 @@ export async function readLines(url: string): Promise<unknown[]> {
     .map((line): unknown => JSON.parse(line));
 }
 
-/** Follows a list of products to its end and answers every node. */
-export async function walkProducts(platform: StandIn, search: string, first = 250): Promise<unknown[]> {
+/** Follows the list at a path to its end; the query takes `$after`. @returns every node */
+export async function walk(platform: StandIn, query: string, path: string, variables: object = {}): Promise<unknown[]> {
   const nodes: unknown[] = [];
-  let after: unknown = null;
-  for (;;) {
-    const { data } = await sendQuery(platform, productsUpdatedSince, { query: search, first, after });
-    nodes.push(...digList(data, "products.nodes"));
-    if (dig(data, "products.pageInfo.hasNextPage") !== true) return nodes;
-    after = dig(data, "products.pageInfo.endCursor");
+  for (let after: unknown = null; ; ) {
+    const { data } = await sendQuery(platform, query, { ...variables, after });
+    nodes.push(...digList(data, `${path}.nodes`));
+    if (dig(data, `${path}.pageInfo.hasNextPage`) !== true) return nodes;
+    after = dig(data, `${path}.pageInfo.endCursor`);
   }
 }
+
+export const walkProducts = (platform: StandIn, search: string, first = 250) =>
+  walk(platform, productsUpdatedSince, "products", { query: search, first });

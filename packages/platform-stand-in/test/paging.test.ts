@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../src/stand-in.ts";
-import { dig, digList, digText, sendQuery, walkProducts } from "./client.ts";
+import { dig, digList, digText, sendQuery, walk, walkProducts } from "./client.ts";
 import { productsUpdatedSince } from "./documents.ts";
 
 const platform = startStandIn({ products: 2_000, specials: ["hugeId"], bucket: { maximumAvailable: 1_000_000 } });
@@ -55,12 +55,8 @@ describe("paging through the products by time", () => {
 test("ids are in numeric order, the huge one last", async () => {
   const text = `query ($after: String) { products(first: 250, after: $after) {
     nodes { legacyResourceId } pageInfo { hasNextPage endCursor } } }`;
-  const ids: bigint[] = [];
-  for (let after: unknown = null; after !== undefined; ) {
-    const { data } = await sendQuery(platform, text, { after });
-    ids.push(...digList(data, "products.nodes").map((node) => BigInt(digText(node, "legacyResourceId"))));
-    after = dig(data, "products.pageInfo.hasNextPage") === true ? dig(data, "products.pageInfo.endCursor") : undefined;
-  }
+  const products = await walk(platform, text, "products");
+  const ids = products.map((product) => BigInt(digText(product, "legacyResourceId")));
   expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
   expect(ids.at(-1)).toBe(9007199254740993n);
 });
