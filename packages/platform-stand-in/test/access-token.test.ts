@@ -34,16 +34,13 @@ describe("the client-credentials grant", () => {
     });
   }
 
-  const rejected: [name: string, changes: object, status: number, error: string][] = [
+  test.each<[name: string, changes: object, status: number, error: string]>([
     ["an unknown client", { client_id: "nobody" }, 400, "application_cannot_be_found"],
     ["a wrong secret", { client_secret: "guess" }, 401, "invalid_client"],
     ["another grant type", { grant_type: "password" }, 400, "unsupported_grant_type"],
-  ];
-  for (const [name, changes, status, error] of rejected) {
-    test(`rejects ${name}`, async () => {
-      const answer = await grant({ ...credentials, ...changes });
-      expect(answer.status).toBe(status);
-      expect(dig(answer.body, "error")).toBe(error);
-    });
-  }
+  ])("rejects %s", async (_, changes, status, error) => {
+    const answer = await grant({ ...credentials, ...changes });
+    expect(answer.status).toBe(status);
+    expect(dig(answer.body, "error")).toBe(error);
+  });
 });

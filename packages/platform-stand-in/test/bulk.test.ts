@@ -17,7 +17,7 @@ const mediaQuery = `{ products { edges { node { id media(query: "media_type:IMAG
   __typename id ... on MediaImage { createdAt updatedAt image { url } } } } } } } } }`;
 
 describe("a bulk query is rejected", () => {
-  const rejected: [because: string, query: string, message: string][] = [
+  test.each<[because: string, query: string, message: string]>([
     [
       "with a sixth connection",
       bulkInner().replace("images {", "media { edges { node { id } } } images {"),
@@ -34,16 +34,13 @@ describe("a bulk query is rejected", () => {
     ["with two operations", "query A { shop { name } } query B { shop { name } }", "exactly one"],
     ["with a field that is not there", nested("id colour"), "Cannot query field"],
     ["that is no GraphQL", "{ products {", "Syntax Error"],
-  ];
-  for (const [because, query, message] of rejected) {
-    test(because, async () => {
-      const payload = await startRun(platform, query);
-      expect(dig(payload, "bulkOperation")).toBeNull();
-      expect(dig(payload, "userErrors")).toEqual([
-        { code: "INVALID", field: ["query"], message: expect.stringContaining(message) },
-      ]);
-    });
-  }
+  ])("%s", async (_, query, message) => {
+    const payload = await startRun(platform, query);
+    expect(dig(payload, "bulkOperation")).toBeNull();
+    expect(dig(payload, "userErrors")).toEqual([
+      { code: "INVALID", field: ["query"], message: expect.stringContaining(message) },
+    ]);
+  });
 
   test("when it nests connections three deep", async () => {
     const four = nested(`id variants { edges { node { id product { variants { edges { node { id metafields {

@@ -62,18 +62,15 @@ test("ids are in numeric order, the huge one last", async () => {
 });
 
 describe("an unsupported request", () => {
-  const cases: [name: string, args: string, code: string][] = [
+  test.each<[name: string, args: string, code: string]>([
     ["with an invalid cursor", 'after: "bm93aGVyZQ=="', "BAD_USER_INPUT"],
     ["with an unknown search term", 'query: "color:blue"', "STAND_IN_LIMIT"],
     ["with an invalid date", "query: \"updated_at:>'yesterday'\"", "STAND_IN_LIMIT"],
     ["with an unknown sort key", "sortKey: VENDOR", "STAND_IN_LIMIT"],
-  ];
-  for (const [name, args, code] of cases) {
-    test(`${name} is an error`, async () => {
-      const { errors } = await sendQuery(platform, `{ products(first: 1, ${args}) { nodes { id } } }`);
-      expect(dig(errors, "0.extensions.code")).toBe(code);
-    });
-  }
+  ])("%s is an error", async (_, args, code) => {
+    const { errors } = await sendQuery(platform, `{ products(first: 1, ${args}) { nodes { id } } }`);
+    expect(dig(errors, "0.extensions.code")).toBe(code);
+  });
 });
 
 describe("a catalog of 100,000 products", () => {

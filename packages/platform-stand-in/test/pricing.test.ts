@@ -94,7 +94,7 @@ describe("the actual cost", () => {
 });
 
 describe("a page size", () => {
-  const cases: [name: string, text: string, message: string][] = [
+  test.each<[name: string, text: string, message: string]>([
     ["above 250", "{ products(first: 251) { nodes { id } } }", "first cannot exceed 250"],
     ["that is missing", "{ products { nodes { id } } }", "you must provide one of first or last"],
     [
@@ -102,14 +102,11 @@ describe("a page size", () => {
       "{ products(first: 1) { nodes { variants(first: 300) { nodes { id } } } } }",
       "first cannot exceed 250",
     ],
-  ];
-  for (const [name, text, message] of cases) {
-    test(`${name} makes the whole query fail`, async () => {
-      const { data, errors } = await sendQuery(platform, text);
-      expect(data).toBeUndefined();
-      expect(dig(errors, "0.message")).toBe(message);
-    });
-  }
+  ])("%s makes the whole query fail", async (_, text, message) => {
+    const { data, errors } = await sendQuery(platform, text);
+    expect(data).toBeUndefined();
+    expect(dig(errors, "0.message")).toBe(message);
+  });
 });
 
 function edgesOfItems(open: string, close: string): string {
