@@ -53,6 +53,13 @@ export const personalizationsSchema = z
   })
   .meta({ id: "Personalizations", description: "The personalization of several SKUs, in the order requested." });
 
+/**
+ * The path of a SKU's personalization, below that of the API. URL parsers remove the segments `.`
+ * and `..`, even escaped, so such a SKU is a parameter.
+ */
+export const personalizationPath = (sku: string): string =>
+  /^\.\.?$/.test(sku) ? `/products/pz?sku=${sku}` : `/products/pz/${encodeURIComponent(sku)}`;
+
 export type Line = z.infer<typeof lineSchema>;
 export type Style = z.infer<typeof styleSchema>;
 export type Choice = z.infer<typeof choiceSchema>;

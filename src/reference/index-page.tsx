@@ -1,4 +1,5 @@
 import packageJson from "../../package.json" with { type: "json" };
+import { personalizationPath } from "../contract/personalization.ts";
 import type { Product } from "../contract/product.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { fileHandler } from "../http/static-file.ts";
@@ -84,7 +85,7 @@ function toQueryTemplate(parameters: OperationRoute["parameters"] & object): str
 function IndexPage({ root, examplePath, product }: IndexContext & { product: Product | undefined }) {
   const { sku = "SKU", id = "ID" }: { sku?: string; id?: string } = product === undefined ? {} : examplesOf(product);
   const calls = [
-    ["Which personalization does this SKU offer?", `/api/v1/products/pz/${encodeURIComponent(sku)}`],
+    ["Which personalization does this SKU offer?", `/api/v1${personalizationPath(sku)}`],
     ["Did the jobs that bring the data run?", "/api/v1/histories/desc"],
     ["What are the details of this product?", `/api/v1/products/${id}`],
   ] as const;

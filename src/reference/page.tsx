@@ -239,7 +239,14 @@ function Field({ id, parameter: { name, in: place, schema, example } }: { id: st
       </select>
     );
   }
-  if (schema.type !== "array") return <input {...common} value={`${example}`} autocomplete="off" spellcheck={false} />;
+  if (schema.type !== "array") {
+    // Browsers would remove such a segment.
+    const segment = place === "path" && {
+      pattern: "(?!\\.{1,2}$).*",
+      title: "A URL path cannot contain . or .. alone.",
+    };
+    return <input {...common} {...segment} value={`${example}`} autocomplete="off" spellcheck={false} />;
+  }
   return (
     <textarea {...common} rows={2} spellcheck={false}>
       {(example as string[]).join("\n")}

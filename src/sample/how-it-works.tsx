@@ -1,3 +1,4 @@
+import { personalizationPath } from "../contract/personalization.ts";
 import type { Product } from "../contract/product.ts";
 
 interface HowItWorksProps {
@@ -9,7 +10,7 @@ interface HowItWorksProps {
 }
 
 export function HowItWorks({ id, sku, publicUrl, widgetPath }: HowItWorksProps) {
-  const personalizationPath = `/api/v1/products/pz/${encodeURIComponent(sku)}`;
+  const requestPath = `/api/v1${personalizationPath(sku)}`;
   return (
     <section class="explanation">
       <h2>How this page is built</h2>
@@ -19,7 +20,7 @@ export function HowItWorks({ id, sku, publicUrl, widgetPath }: HowItWorksProps) 
           <a href={`/api/v1/products/${id}`}>{`GET /api/v1/products/${id}`}</a>
         </li>
         <li>
-          <a id="personalization-request" href={personalizationPath}>{`GET ${personalizationPath}`}</a>
+          <a id="personalization-request" href={requestPath}>{`GET ${requestPath}`}</a>
         </li>
       </ul>
       <p>To add personalization to any page, add a script, and an element inside the product form:</p>

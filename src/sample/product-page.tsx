@@ -1,3 +1,4 @@
+import { personalizationPath } from "../contract/personalization.ts";
 import type { Product, Variant } from "../contract/product.ts";
 import { type DrawnImage, drawnImagesOf, formatPrice, isForSale, selectVariant } from "./catalog.ts";
 import { HowItWorks } from "./how-it-works.tsx";
@@ -112,6 +113,7 @@ function VariantField({ product: { options, variants }, variant: selected, image
             selected={variant === selected}
             disabled={!isForSale(variant)}
             data-sku={variant.sku}
+            data-request={`/api/v1${personalizationPath(variant.sku)}`}
             data-price={formatPrice(variant.price)}
             data-original-price={originalPriceOf(variant)}
             data-image={imageOf(variant, images)?.path}

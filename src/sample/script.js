@@ -12,15 +12,15 @@ function showImage(thumbnail) {
 }
 
 function showVariant() {
-  const { sku, price, originalPrice, image } = variants.selectedOptions[0].dataset;
+  const { sku, request, price, originalPrice, image } = variants.selectedOptions[0].dataset;
   form.querySelector("personalization-options").sku = sku;
   document.querySelector("#price").textContent = price;
   document.querySelector("#original-price").textContent = originalPrice;
   const thumbnail = thumbnails.find((link) => link.getAttribute("href") === image);
   if (thumbnail !== undefined) showImage(thumbnail);
-  const request = document.querySelector("#personalization-request");
-  request.setAttribute("href", `/api/v1/products/pz/${encodeURIComponent(sku)}`);
-  request.textContent = `GET ${request.getAttribute("href")}`;
+  const link = document.querySelector("#personalization-request");
+  link.setAttribute("href", request);
+  link.textContent = `GET ${request}`;
   document.querySelector("#sku").textContent = sku;
   // Sold-out variants are disabled, so the selected one is always for sale.
   const button = form.querySelector("button");

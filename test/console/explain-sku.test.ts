@@ -326,6 +326,16 @@ describe.each(stores)("on $engine", ({ engine, url }) => {
     expect(page).toContain('href="http://127.0.0.1:3000/api/v1/products/pz/GONE"');
     expect(await opened.load("/personalization?sku=mug")).toContain('<a href="/personalization?sku=MUG">MUG</a>');
   });
+
+  test.each([".", "..", "...", "./", "a.."])(
+    "the link to the response of %j is one that browsers keep",
+    async (sku) => {
+      const page = await opened.load(`/personalization?${new URLSearchParams({ sku })}`);
+      const { pathname, search } = new URL(page.match(/<a href="([^"]*)">View response/)?.[1] ?? "");
+      const path = search === "" ? decodeURIComponent(pathname) : pathname + search;
+      expect(path).toBe(`/api/v1/products/pz${sku === "." || sku === ".." ? "?sku=" : "/"}${sku}`);
+    },
+  );
 });
 
 test.each(enginesOf("sqlite"))("on %s, the page of a SKU says that no feed was ever loaded", async (engine) => {

@@ -237,6 +237,12 @@ describe("the forms of the reference page", () => {
     expect(await page.locator("#getPersonalization pre", { hasText: "curl" }).innerText()).toBe(
       `curl '${own.url}/api/v1/products/pz/it%27s'`,
     );
+    const refused: string[] = [];
+    for (const text of [".", "..", "...", "a.", ".a", "it's/%2E"]) {
+      await formOf(page, "getPersonalization").getByLabel("sku").fill(text);
+      if ((await page.locator("#getPersonalization input:invalid").count()) > 0) refused.push(text);
+    }
+    expect(refused).toEqual([".", ".."]);
 
     await page.goto(own.url);
     for (const link of await page.locator("code a").all()) {

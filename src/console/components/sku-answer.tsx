@@ -1,3 +1,4 @@
+import { personalizationPath } from "../../contract/personalization.ts";
 import type { Explanation } from "../explain-sku.ts";
 import { Section } from "./elements.tsx";
 
@@ -18,7 +19,7 @@ export function SkuAnswer({ explanation: { isOffered, answer, findings }, sku, e
         ))}
       </ul>
       <p>
-        <a href={`${endpoint}/products/pz/${encodeURIComponent(sku)}`}>View response of the public API</a>
+        <a href={`${endpoint}${personalizationPath(sku)}`}>View response of the public API</a>
       </p>
     </Section>
   );
