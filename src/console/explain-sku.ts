@@ -179,7 +179,7 @@ function explainAbsence(facts: SkuFacts, past: Past): Finding[] {
       sentence: [
         "Did you mean ",
         ...listFirst(similar.map((sku) => skuLink(sku))),
-        "? SKUs must match exactly, including case, spaces, and leading zeros.",
+        "? SKUs must match exactly, including case, spaces, punctuation, and leading zeros.",
       ],
     });
   }

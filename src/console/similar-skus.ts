@@ -4,7 +4,7 @@ import { findHidingReason } from "../catalog/visibility.ts";
 import type { Product } from "../contract/product.ts";
 import type { Database } from "../database/database.ts";
 import type { Generation } from "../personalization/generation.ts";
-import { listKnownSkus, listSkusWithPrefix } from "../personalization/store.ts";
+import { findSkuFrom, listKnownSkus, listSkusWithPrefix } from "../personalization/store.ts";
 
 export interface ProductOfSku {
   readonly id: string;
@@ -43,12 +43,61 @@ function listPaddings(sku: string): string[] {
   return Array.from({ length: Math.max(paddedLength - bare.length, 0) + 1 }, (_, zeros) => "0".repeat(zeros) + bare);
 }
 
-/** Too many SKUs begin with a shorter text. */
+/** The characters that a written SKU may add, in order. */
+const punctuation = Array.from({ length: 0x5f }, (_, index) => String.fromCharCode(0x20 + index)).filter(
+  (character) => fold(character) === "",
+);
+
+/**
+ * Compares a SKU with a folded one.
+ * @returns whether they are alike, and the least text that may begin a later SKU which is;
+ *   undefined if none can
+ */
+export function compareFolded(sku: string, folded: string): { isAlike: boolean; next: string | undefined } {
+  const characters = [...sku];
+  /** How much of the folded SKU stands before each character. */
+  const matched = [0];
+  for (const character of characters) {
+    const before = matched.at(-1) ?? 0;
+    if (!folded.startsWith(fold(character), before)) break;
+    matched.push(before + fold(character).length);
+  }
+  const isPrefix = matched.length > characters.length;
+  if (isPrefix) return { isAlike: matched.at(-1) === folded.length, next: `${sku}${punctuation[0]}` };
+  for (let index = matched.length - 1; index >= 0; index--) {
+    const wanted = String.fromCodePoint(folded.codePointAt(matched[index] ?? 0) ?? 0);
+    const following = [...punctuation, wanted, wanted.toUpperCase()].filter(
+      (other) => other > (characters[index] ?? ""),
+    );
+    const [least] = following.sort();
+    if (least !== undefined) return { isAlike: false, next: characters.slice(0, index).join("") + least };
+  }
+  return { isAlike: false, next: undefined };
+}
+
+/** Each takes a tenth of a millisecond. Most searches need 30. */
+const maxSteps = 100;
+
+/** Walks through the index, and skips all SKUs that cannot be alike. */
+async function listAlike(database: Database, generation: number, folded: string): Promise<string[]> {
+  const alike: string[] = [];
+  let from: string | undefined = punctuation[0];
+  for (let step = 0; step < maxSteps && from !== undefined && alike.length < suggestionLimit; step++) {
+    const sku = await findSkuFrom(database, generation, from);
+    if (sku === undefined) break;
+    const { isAlike, next } = compareFolded(sku, folded);
+    if (isAlike) alike.push(sku);
+    from = next;
+  }
+  return alike;
+}
+
+/** A shorter text begins too many SKUs. */
 const minPrefixLength = 3;
 
 /**
  * SKUs with personalization that differ from an unknown one in case, spaces, punctuation, or leading
- * zeros: common ways to write it, and the SKUs of products. Also those that begin with it.
+ * zeros. Also those that begin with it.
  */
 export async function listSimilarSkus(
   database: Database,
@@ -56,22 +105,23 @@ export async function listSimilarSkus(
   generations: readonly Generation[],
 ): Promise<string[]> {
   const joined = sku.trim().replace(/\s+/g, " ");
-  const spellings = [joined, joined.toUpperCase(), joined.toLowerCase(), joined.replaceAll(" ", "")];
+  const folded = fold(sku);
   const ofProducts = (await findProducts(database, sku)).flatMap(({ variants }) =>
     variants.map((variant) => variant.sku),
   );
-  const candidates = [
-    ...spellings,
-    ...listPaddings(joined),
-    ...ofProducts.filter((other) => fold(other) === fold(sku)),
-  ];
+  const candidates = [...listPaddings(joined), ...ofProducts.filter((other) => fold(other) === folded)];
   const wanted = [...new Set(candidates)].filter((other) => other !== sku && other !== "");
   const found = await Promise.all(
     generations.map(async ({ id }) => ({
+      alike: folded === "" ? [] : await listAlike(database, id, folded),
       spelled: wanted.length === 0 ? [] : await listKnownSkus(database, id, wanted),
       longer: joined.length < minPrefixLength ? [] : await listSkusWithPrefix(database, id, joined, suggestionLimit),
     })),
   );
-  const similar = [...found.flatMap(({ spelled }) => spelled), ...found.flatMap(({ longer }) => longer)];
+  const similar = [
+    ...found.flatMap(({ alike }) => alike.filter((other) => other !== sku)),
+    ...found.flatMap(({ spelled }) => spelled),
+    ...found.flatMap(({ longer }) => longer),
+  ];
   return [...new Set(similar)].slice(0, suggestionLimit);
 }

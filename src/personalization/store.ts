@@ -39,6 +39,15 @@ export async function listKnownSkus(
   return rows.map(({ sku }) => sku);
 }
 
+/** The first SKU of a generation, in order, that is not before a text. */
+export async function findSkuFrom({ read }: Queryable, generation: number, text: string): Promise<string | undefined> {
+  const [row] = await read<{ sku: string }>(
+    `SELECT sku FROM ${tablesOf(generation).skus} WHERE sku >= $1 ORDER BY sku LIMIT 1`,
+    [text],
+  );
+  return row?.sku;
+}
+
 /** The first SKUs of a generation that begin with a text, in order. */
 export async function listSkusWithPrefix(
   { read }: Queryable,

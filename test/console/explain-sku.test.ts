@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
 import { explainSku, textOf as sentenceOf } from "../../src/console/explain-sku.ts";
+import { compareFolded } from "../../src/console/similar-skus.ts";
 import { readSkuFacts } from "../../src/console/sku-facts.ts";
 import { pauseJob } from "../../src/jobs/job-pause.ts";
 import { listGenerations } from "../../src/personalization/generation.ts";
@@ -223,7 +225,7 @@ describe.each(stores)("on $engine", ({ engine, url }) => {
       undefined,
       "mug has no personalization.",
       ["similar", "not-stored", "no-product"],
-      "Did you mean MUG\\? SKUs must match exactly, including case, spaces, and leading zeros\\.",
+      "Did you mean MUG\\? SKUs must match exactly, including case, spaces, punctuation, and leading zeros\\.",
     ],
     [
       "without leading zeros",
@@ -246,6 +248,22 @@ describe.each(stores)("on $engine", ({ engine, url }) => {
       " Tall  Cup ",
       undefined,
       '" Tall  Cup " has no personalization.',
+      ["similar", "not-stored", "no-product"],
+      "Did you mean Tall Cup\\?",
+    ],
+    [
+      "with punctuation",
+      "'m-u G",
+      undefined,
+      "'m-u G has no personalization.",
+      ["similar", "not-stored", "no-product"],
+      "Did you mean MUG\\?",
+    ],
+    [
+      "without its space",
+      "tallcup",
+      undefined,
+      "tallcup has no personalization.",
       ["similar", "not-stored", "no-product"],
       "Did you mean Tall Cup\\?",
     ],
@@ -342,4 +360,28 @@ test.each(enginesOf("sqlite"))("on %s, the page of a SKU says that no feed was e
   await using empty = await openConsole(await createMigratedStore(engine), "Own");
   const page = textOf(await empty.load("/personalization?sku=MUG"));
   expect(page).toContain("MUG has no personalization. No feed of Own was ever loaded");
+});
+
+test("a walk by the next text that may be alike finds exactly the SKUs that differ in case and punctuation", () => {
+  const text = fc.array(fc.constantFrom("a", "A", "b", "B", "1", "0", "-", " ", "/", "~", "é", "ß"), { maxLength: 5 });
+  const sku = text.map((parts) => parts.join("")).filter((each) => each !== "");
+  const foldAscii = (each: string) => each.toLowerCase().replace(/[- /~]/g, "");
+  fc.assert(
+    fc.property(fc.uniqueArray(sku, { maxLength: 40 }), fc.stringMatching(/^[ab01]{1,3}$/), (skus, folded) => {
+      const sorted = skus.toSorted((a, b) => (a < b ? -1 : 1));
+      const found: string[] = [];
+      let next: string | undefined = " ";
+      while (next !== undefined) {
+        const from: string = next;
+        const first = sorted.find((each) => each >= from);
+        if (first === undefined) break;
+        const compared = compareFolded(first, folded);
+        if (compared.isAlike) found.push(first);
+        next = compared.next;
+        if (next !== undefined) expect(next > first).toBe(true);
+      }
+      expect(found).toEqual(sorted.filter((each) => foldAscii(each) === folded));
+    }),
+    { numRuns: 2000 },
+  );
 });
