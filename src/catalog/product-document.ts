@@ -32,7 +32,7 @@ const statuses = ["active", "archived", "draft", "unlisted"];
 
 /**
  * No export of a platform has these values, although the contract allows them. An image may name
- * variants that are missing: Shopify's REST API returns at most 100 of a product.
+ * variants that are missing: an export may have only the first 100 of a product.
  */
 function findFaults(product: Product): Fault[] {
   const { image, images, variants } = product;

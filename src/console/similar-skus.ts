@@ -97,7 +97,8 @@ const minPrefixLength = 3;
 
 /**
  * SKUs with personalization that differ from an unknown one in case, spaces, punctuation, or leading
- * zeros. Also those that begin with it.
+ * zeros: those of a walk through the index, which knows ASCII, common ways to write it, and the
+ * SKUs of products. Also those that begin with it.
  */
 export async function listSimilarSkus(
   database: Database,
@@ -105,11 +106,12 @@ export async function listSimilarSkus(
   generations: readonly Generation[],
 ): Promise<string[]> {
   const joined = sku.trim().replace(/\s+/g, " ");
+  const spellings = [joined, joined.toUpperCase(), joined.toLowerCase(), joined.replaceAll(" ", "")];
   const folded = fold(sku);
   const ofProducts = (await findProducts(database, sku)).flatMap(({ variants }) =>
     variants.map((variant) => variant.sku),
   );
-  const candidates = [...listPaddings(joined), ...ofProducts.filter((other) => fold(other) === folded)];
+  const candidates = [...spellings, ...listPaddings(joined), ...ofProducts.filter((other) => fold(other) === folded)];
   const wanted = [...new Set(candidates)].filter((other) => other !== sku && other !== "");
   const found = await Promise.all(
     generations.map(async ({ id }) => ({
