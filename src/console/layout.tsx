@@ -68,18 +68,17 @@ export function Layout({ title, section, scripts = [], viewer, problemCount = 0,
 
 function Operator({ viewer }: { readonly viewer: Viewer | undefined }) {
   if (viewer?.operator === demoOperator) return <p class="viewer muted">Sample data: you may act</p>;
-  return viewer?.formToken === undefined ? "" : <SignOut viewer={viewer} />;
+  if (viewer?.formToken === undefined) return "";
+  return (
+    <form class="viewer" method="post" action="/sign-out">
+      <FormToken viewer={viewer} />
+      <span>
+        {viewer.operator} <span class="muted">({viewer.role})</span>
+      </span>
+      <button type="submit">Sign out</button>
+    </form>
+  );
 }
-
-const SignOut = ({ viewer }: { readonly viewer: Viewer }) => (
-  <form class="viewer" method="post" action="/sign-out">
-    <FormToken viewer={viewer} />
-    <span>
-      {viewer.operator} <span class="muted">({viewer.role})</span>
-    </span>
-    <button type="submit">Sign out</button>
-  </form>
-);
 
 const Navigation = ({ section }: { readonly section: string | undefined }) => (
   <nav aria-label="Console">

@@ -1,4 +1,6 @@
 import { durationInWords, pluralize, relativeTime, truncate, utcTime } from "../base/format.ts";
+import type { PushState } from "../catalog/push/state.ts";
+import type { PurgeStatus } from "../cdn/position.ts";
 import { countedTimes, type JobHealth } from "../jobs/run.ts";
 import { urlWithQuery } from "./urls.ts";
 
@@ -98,3 +100,47 @@ function timesInWords(count: number): string {
 }
 
 export const shorten = (reason: string) => truncate(reason.replace(/\s+/g, " ").replace(/\.$/, ""), 200);
+
+/** A delivered product that is read later than this is a problem. */
+const maxUnreadS = 300;
+
+export function listPushProblems(
+  { queue, subscribed, uninstalledAt }: Omit<PushState, "deliveries">,
+  now: number,
+): Problem[] {
+  const problems: Problem[] = [];
+  if (uninstalledAt !== undefined) {
+    const when = relativeTime(Date.parse(uninstalledAt), now);
+    problems.push({
+      since: uninstalledAt,
+      text: `The shop removed the app ${when}, so products are no longer updated. Install it, and set its new credentials.`,
+    });
+  }
+  if (subscribed !== undefined && subscribed.missing.length > 0) {
+    problems.push({
+      text:
+        `The platform no longer delivers ${subscribed.missing.join(", ")} to ${subscribed.address}, because deliveries failed too often. ` +
+        "Until then changes arrive with catalog-sync. Run: pds platform subscribe.",
+    });
+  }
+  if (queue.oldestS > maxUnreadS) {
+    problems.push({
+      since: new Date(now - queue.oldestS * 1000).toISOString(),
+      text: `A delivered change has waited for ${durationInWords(queue.oldestS)}. See the log for reads of the platform that fail.`,
+    });
+  }
+  return problems;
+}
+
+/** A change that is purged later than this is a problem. */
+const maxUnpurgedS = 60;
+
+export const listPurgeProblems = (statuses: readonly PurgeStatus[], now: number): Problem[] =>
+  statuses
+    .filter(({ oldestS }) => oldestS > maxUnpurgedS)
+    .map(({ target, oldestS, failure }) => ({
+      since: new Date(now - oldestS * 1000).toISOString(),
+      text:
+        `Changes have not been purged from ${target} for ${durationInWords(oldestS)}, so it may serve old data. ` +
+        (failure === undefined ? "See the log." : `The last purge failed: ${failure.reason}.`),
+    }));

@@ -7,9 +7,7 @@ import { findClockProblem } from "../jobs/clock.ts";
 import type { JobHealth } from "../jobs/run.ts";
 import { type Generation, listGenerations } from "../personalization/generation.ts";
 import type { ConsoleContext } from "./context.ts";
-import { listProblems, type Problem } from "./problems.ts";
-import { listPurgeProblems } from "./purge-problems.ts";
-import { listPushProblems } from "./push-problems.ts";
+import { listProblems, listPurgeProblems, listPushProblems, type Problem } from "./problems.ts";
 
 /** The overview shows all of it; the title and the icon of every page show the number of problems. */
 export interface ServiceState {

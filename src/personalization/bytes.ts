@@ -74,11 +74,7 @@ export function replace<Kind extends Numbers>(old: Kind, other: Kind): Kind {
 
 /** Reads up to four bytes as a big-endian number, padded with zeros. */
 export function readWord(bytes: Uint8Array, at: number, length: number): number {
-  let word = (bytes[at] as number) << 24;
-  if (length > 3)
-    word |= ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
-  else if (length === 3) word |= ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8);
-  else if (length === 2) word |= (bytes[at + 1] as number) << 16;
-  else if (length < 1) word = 0;
+  let word = 0;
+  for (let index = 0; index < 4; index++) word = (word << 8) | (index < length ? (bytes[at + index] as number) : 0);
   return word >>> 0;
 }

@@ -162,14 +162,8 @@ function toForm(
   fingerprints: readonly number[],
 ): FoundForm {
   const chunks = [encodeText(`{"sku_id":${JSON.stringify(sku)},"locale":"${locale}","styles":[`), ...styles, bodyEnd];
-  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
-  refuseBeyond(bytes);
-  const body = new Uint8Array(bytes);
-  let end = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, end);
-    end += chunk.length;
-  }
+  refuseBeyond(chunks.reduce((sum, { length }) => sum + length, 0));
+  const body = Bun.concatArrayBuffers(chunks, Number.POSITIVE_INFINITY, true);
   return { body, tag: hashTag(body), isEmpty, fingerprints };
 }
 

@@ -2,6 +2,7 @@ import { isLonger } from "../base/format.ts";
 import { attempt, chain, type MaybePromise } from "../base/maybe-promise.ts";
 import type { Personalization } from "../contract/personalization.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { decodeText } from "./bytes.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import { type CurrentGeneration, readGenerationList } from "./generation.ts";
@@ -25,8 +26,7 @@ import {
 } from "./render.ts";
 import { listGroupFragments, listStyleFragments } from "./store.ts";
 
-export const parsePersonalization = ({ body }: FoundPersonalization) =>
-  JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Personalization;
+export const parsePersonalization = ({ body }: FoundPersonalization) => JSON.parse(decodeText(body)) as Personalization;
 
 /** The fragments never change. */
 interface Fragments {

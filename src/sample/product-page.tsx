@@ -52,9 +52,7 @@ function Gallery({ images, selected }: GalleryProps) {
   return (
     <div class="gallery">
       <img class="picture" src={selected.path} alt={selected.alt} width={1000} height={1000} />
-      {images.length < 2 ? (
-        ""
-      ) : (
+      {images.length >= 2 && (
         <ul aria-label="Images">
           {images.map((image) => (
             <li>

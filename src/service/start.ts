@@ -16,7 +16,7 @@ import { personalizationImportName } from "../personalization/options.ts";
 import { createPlatform } from "../platforms/index.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { type Connections, checkWrites, openConnections, watchWrites } from "./connections.ts";
-import type { ServiceContext, ServiceScheduler } from "./context.ts";
+import type { ServiceScheduler } from "./context.ts";
 import { listJobs } from "./jobs.ts";
 import { probeListeners, startListeners } from "./listeners.ts";
 import { type Part, Parts } from "./parts.ts";
@@ -87,18 +87,7 @@ async function startParts(parts: Parts, config: Config, log: Log, signal: AbortS
   const receiver = platform?.receiver;
   const push = receiver && parts.add((await import("./push.ts")).startDeliveries(platform, receiver, deliveryContext));
   const purging = config.purge && (await import("./cdn.ts")).createPurging(config, config.purge);
-  const context: ServiceContext = {
-    config,
-    log,
-    connections,
-    writes,
-    jobs,
-    scheduler,
-    requests,
-    push,
-    purging,
-    isNewStore,
-  };
+  const context = { config, log, connections, writes, jobs, scheduler, requests, push, purging, isNewStore };
 
   await withTimeout(scheduler.firstRuns, firstRunsMs, () => {});
   const starting = describeStarting(scheduler.starting);

@@ -125,9 +125,7 @@ function Plot({ id, title, series, format }: Required<PlotProps>) {
         <text x={margin.left} y={height - 6}>
           {toMinute(firstMs)}
         </text>
-        {lastMs === firstMs ? (
-          ""
-        ) : (
+        {lastMs !== firstMs && (
           <text x={width - margin.right} y={height - 6} text-anchor="end">
             {toMinute(lastMs)}
           </text>

@@ -32,14 +32,10 @@ export function Problems({ problems, scheduledJobs, now }: ProblemsProps) {
                 This began at <ExactTime at={since} now={now} />.{" "}
               </>
             )}
-            {url !== undefined && <ProblemLink url={url} />}
+            {url !== undefined && <a href={url}>{url.includes("?") ? "Show runs" : "Show run"}</a>}
           </li>
         ))}
       </ul>
     </Section>
   );
 }
-
-const ProblemLink = ({ url }: { readonly url: string }) => (
-  <a href={url}>{url.includes("?") ? "Show runs" : "Show run"}</a>
-);

@@ -24,7 +24,11 @@ export function RunReport({ report }: { readonly report: ImportReport }) {
           ]}
         />
       </Section>
-      {rejections.length !== 0 && <RejectedRows rejections={rejections} />}
+      {rejections.length !== 0 && (
+        <Section id="rejections" title="Rejected rows">
+          <Table columns={rejectionColumns} rows={rejections} label="Rejected rows by reason" />
+        </Section>
+      )}
       {personalization !== undefined && <PersonalizationDetails report={personalization} />}
       {presentation !== undefined && <PresentationDetails report={presentation} />}
       <TextList id="overridden" title="Overridden checks" texts={overridden} />
@@ -63,12 +67,6 @@ const rejectionColumns: readonly Column<Rejection>[] = [
   },
 ];
 
-const RejectedRows = ({ rejections }: { readonly rejections: readonly Rejection[] }) => (
-  <Section id="rejections" title="Rejected rows">
-    <Table columns={rejectionColumns} rows={rejections} label="Rejected rows by reason" />
-  </Section>
-);
-
 function PersonalizationDetails({ report }: { readonly report: PersonalizationReport }) {
   const { files, skus, styles, choices, statuses } = report;
   return (
@@ -76,7 +74,9 @@ function PersonalizationDetails({ report }: { readonly report: PersonalizationRe
       <Changes changes={{ SKUs: skus, Styles: styles, Choices: choices }} />
       <DataQuality checks={checksOf(report)} />
       <StatusCodes statuses={statuses} />
-      <Files files={files} />
+      <Section id="files" title="Files">
+        <Table columns={fileColumns} rows={files} label="Files" />
+      </Section>
     </>
   );
 }
@@ -180,12 +180,6 @@ const fileColumns: readonly Column<FileReport>[] = [
   },
   { title: "SHA-256", cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
 ];
-
-const Files = ({ files }: { readonly files: readonly FileReport[] }) => (
-  <Section id="files" title="Files">
-    <Table columns={fileColumns} rows={files} label="Files" />
-  </Section>
-);
 
 interface TextListProps {
   readonly id: string;

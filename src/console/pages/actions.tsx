@@ -115,27 +115,16 @@ function LastRun({ health: { last }, now }: { readonly health: JobHealth; readon
 
 function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonly health: JobHealth }) {
   const given = { fields: { job, brand }, of: `${job} for ${brand}` };
-  return (
-    <>
-      <ActionLink action="run" {...given}>
-        Run now
-      </ActionLink>
-      {isImport === true && (
-        <ActionLink action="dry-run" {...given}>
-          Dry run
-        </ActionLink>
-      )}
-      {pausedSince === null ? (
-        <ActionLink action="pause" {...given}>
-          Pause
-        </ActionLink>
-      ) : (
-        <ActionLink action="resume" {...given}>
-          Resume
-        </ActionLink>
-      )}
-    </>
-  );
+  const actions: [action: string, text: string][] = [
+    ["run", "Run now"],
+    ...(isImport === true ? [["dry-run", "Dry run"] as [string, string]] : []),
+    pausedSince === null ? ["pause", "Pause"] : ["resume", "Resume"],
+  ];
+  return actions.map(([action, text]) => (
+    <ActionLink action={action} {...given}>
+      {text}
+    </ActionLink>
+  ));
 }
 
 const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: number }) => (

@@ -52,8 +52,6 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   };
 }
 
-const None = () => <p class="muted">None.</p>;
-
 interface ProductFactsProps {
   readonly product: Product;
   readonly found: FoundProduct;
@@ -112,7 +110,11 @@ const ProductDetails = ({ product, selected }: ProductDetailsProps) => (
       <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />
     </Section>
     <Section id="variants" title={`Variants (${formatNumber(product.variants.length)})`}>
-      {product.variants.length === 0 ? <EmptyState title="No variants" /> : <VariantTable product={product} />}
+      {product.variants.length === 0 ? (
+        <EmptyState title="No variants" />
+      ) : (
+        <Table columns={variantColumns(product)} rows={product.variants} label="Variants" />
+      )}
       {selected === undefined ? (
         <p class="muted">Select a variant to see its metafields.</p>
       ) : (
@@ -147,10 +149,6 @@ const variantColumns = (product: Product): readonly Column<Variant>[] => [
   { title: "ID", value: ({ id }) => `${id}` },
 ];
 
-const VariantTable = ({ product }: { readonly product: Product }) => (
-  <Table columns={variantColumns(product)} rows={product.variants} label="Variants" />
-);
-
 const VariantMetafields = ({ variant: { title, sku, metafields } }: { readonly variant: Variant }) => (
   <section aria-labelledby="variant">
     <h3 id="variant">
@@ -174,6 +172,6 @@ const metafieldColumns: readonly Column<Metafield>[] = [
 ];
 
 function Metafields({ metafields, owner }: { readonly metafields: readonly Metafield[]; readonly owner: string }) {
-  if (metafields.length === 0) return <None />;
+  if (metafields.length === 0) return <p class="muted">None.</p>;
   return <Table columns={metafieldColumns} rows={metafields} label={`Metafields of ${owner}`} />;
 }

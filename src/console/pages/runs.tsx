@@ -120,29 +120,13 @@ interface RunFiltersProps {
 function RunFilters({ request, kinds, filter }: RunFiltersProps) {
   const period = queryParameter(request, "period");
   const hasFilters = [...request.url.searchParams].some(([name, value]) => value !== "" && name !== "period");
-  const namesOf = (nameOf: (kind: RunKind) => string) => [...new Set(kinds.map(nameOf))].sort();
+  const namesOf = (key: "job" | "brand") => [...new Set(kinds.map((kind) => kind[key]))].sort();
   const withAll = (text: string, values: readonly string[]) => [{ value: "", text }, ...values];
   return (
     <FilterForm action="/runs" hasFilters={hasFilters}>
       {period !== undefined && <input type="hidden" name="period" value={period} />}
-      <Select
-        name="job"
-        label="Job"
-        options={withAll(
-          "All jobs",
-          namesOf(({ job }) => job),
-        )}
-        selected={filter.job}
-      />
-      <Select
-        name="brand"
-        label="Brand"
-        options={withAll(
-          "All brands",
-          namesOf(({ brand }) => brand),
-        )}
-        selected={filter.brand}
-      />
+      <Select name="job" label="Job" options={withAll("All jobs", namesOf("job"))} selected={filter.job} />
+      <Select name="brand" label="Brand" options={withAll("All brands", namesOf("brand"))} selected={filter.brand} />
       <Select
         name="outcome"
         label="Outcome"

@@ -41,33 +41,31 @@ export class FieldNames {
 }
 
 /** Adds an object as a row, or rejects it. */
-export function addObject(batch: RowBatch, fieldNames: FieldNames, { text, line, fields, value }: JsonDocument): void {
+export function addObject(batch: RowBatch, fieldNames: FieldNames, document: JsonDocument): void {
+  const { line, text } = document;
+  const values = readValues(fieldNames, document);
+  if (typeof values === "string") batch.reject(line, values, text);
+  else batch.add(line, values, () => text);
+}
+
+/** @returns the values in the order of the columns, or why there are none */
+function readValues(fieldNames: FieldNames, { text, fields, value: parsed }: JsonDocument): unknown[] | string {
   let row: unknown;
   try {
-    row = value ?? JSON.parse(text);
+    row = parsed ?? JSON.parse(text);
   } catch {
-    batch.reject(line, "invalid JSON", text);
-    return;
+    return "invalid JSON";
   }
-  if (typeof row !== "object" || row === null || Array.isArray(row)) {
-    batch.reject(line, "expected a JSON object", text);
-    return;
-  }
+  if (typeof row !== "object" || row === null || Array.isArray(row)) return "expected a JSON object";
   const entries = Object.entries(row);
   // The parser keeps only the last of several fields with the same name.
-  if (entries.length !== fields) {
-    batch.reject(line, `has the field ${excerpt(findRepeatedField(text))} more than once`, text);
-    return;
-  }
+  if (entries.length !== fields) return `has the field ${excerpt(findRepeatedField(text))} more than once`;
   const values: unknown[] = fieldNames.columns.map(() => undefined);
   for (const [name, value] of entries) {
     const index = fieldNames.indexOf(name);
     if (index < 0) continue;
-    if (values[index] !== undefined) {
-      batch.reject(line, `has the field ${fieldNames.columns[index]} more than once`, text);
-      return;
-    }
+    if (values[index] !== undefined) return `has the field ${fieldNames.columns[index]} more than once`;
     values[index] = value;
   }
-  batch.add(line, values, () => text);
+  return values;
 }
