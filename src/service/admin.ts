@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isLoopback } from "../base/url.ts";
 import type { Config } from "../config/index.ts";
-import type { Handler, Routes } from "../http/endpoint.ts";
+import type { Handler } from "../http/endpoint.ts";
 import type { Viewer } from "../http/page.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { anonymous } from "../operators/access.ts";
@@ -13,11 +13,6 @@ import { demoOperator, listTokens } from "../operators/tokens.ts";
 import { createConsole } from "./console.ts";
 import type { ServiceContext } from "./context.ts";
 import { sampleFolderOf } from "./sample-feeds.ts";
-
-export interface Admin {
-  readonly routes: Routes;
-  readonly settled: () => Promise<void>;
-}
 
 /** Log lines per minute, for all networks together. */
 const maxWrongTokenLines = 60;
@@ -39,7 +34,7 @@ const demoViewer = (): Viewer => ({
   formToken: randomBytes(32).toString("base64url"),
 });
 
-export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler): Admin {
+export function createAdmin(context: ServiceContext, publicUrl: string, readiness: Handler, metrics: Handler) {
   const { config, connections, log, jobs, requests } = context;
   const { networks } = requests;
   const [database, writer] = [connections.background, connections.writer];

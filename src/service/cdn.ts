@@ -6,7 +6,7 @@ import type { ResponseCache } from "../cache/response-cache.ts";
 import { PurgeCounter } from "../cdn/counter.ts";
 import { followChanges } from "../cdn/follower.ts";
 import type { PurgeOptions } from "../cdn/options.ts";
-import { type PurgeStatus, readPurgeStatus } from "../cdn/position.ts";
+import { readPurgeStatus } from "../cdn/position.ts";
 import { Prober } from "../cdn/prober.ts";
 import { createTargets } from "../cdn/targets.ts";
 import type { Config } from "../config/index.ts";
@@ -14,13 +14,6 @@ import type { Change } from "../database/change.ts";
 import type { Database } from "../database/database.ts";
 import { toFormPath } from "../operations/form.ts";
 import type { Part } from "./parts.ts";
-
-export interface Purging {
-  readonly counter: PurgeCounter;
-  readStatus(database: Database): Promise<PurgeStatus[]>;
-  /** Follows the changes until the signal aborts. */
-  start(context: PurgingContext): Part;
-}
 
 interface PurgingContext {
   readonly database: Database;
@@ -31,15 +24,18 @@ interface PurgingContext {
   readonly signal: AbortSignal;
 }
 
-export function createPurging(config: Config, purge: PurgeOptions): Purging {
+export type Purging = ReturnType<typeof createPurging>;
+
+export function createPurging(config: Config, purge: PurgeOptions) {
   const { purgeToken, publicUrl: edgeUrl } = config;
   const targets = createTargets(purge, purgeToken);
   const counter = new PurgeCounter();
   const fetch = createFetch(config);
   return {
     counter,
-    readStatus: (database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
-    start: ({ database, holder, cache, originUrl, log, signal }) => {
+    readStatus: (database: Database) => Promise.all(targets.map(({ name }) => readPurgeStatus(database, name))),
+    /** Follows the changes until the signal aborts. */
+    start: ({ database, holder, cache, originUrl, log, signal }: PurgingContext): Part => {
       const sent = { counter, log, fetch, signal };
       const prober = edgeUrl === "" ? undefined : new Prober({ ...sent, edgeUrl, originUrl: toReachable(originUrl) });
       const onSettled = (changes: readonly Change[]) => prober?.probe(toPaths(changes, cache));

@@ -5,7 +5,6 @@ import { getMetrics } from "../http/metrics.ts";
 import { type Listener, listen, probeAddress } from "../http/server.ts";
 import type { ServiceContext } from "./context.ts";
 import { measureService } from "./metrics.ts";
-import type { Part } from "./parts.ts";
 import { publicRoutes } from "./public.ts";
 import { createReadiness, createStoreReader } from "./readiness.ts";
 
@@ -14,12 +13,7 @@ const graceMs = 4000;
 /** Before the console is loaded, which takes about ten milliseconds. */
 const firstRequestsMs = 5;
 
-export interface Listeners extends Part {
-  readonly publicUrl: string;
-  readonly adminUrl: string;
-}
-
-export async function startListeners(context: ServiceContext): Promise<Listeners> {
+export async function startListeners(context: ServiceContext) {
   const { config, log, requests, push } = context;
   const listeners: Listener[] = [];
   const open = (name: "public" | "admin", routes: Routes): string => {

@@ -8,17 +8,11 @@ import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
 import { workPushQueue } from "../catalog/push/worker.ts";
 import type { Config } from "../config/index.ts";
 import { maxRemovedShareOf } from "../config/jobs.ts";
-import type { Routes } from "../http/endpoint.ts";
 import type { DeliveryReceiver, Platform } from "../platforms/platform.ts";
 import type { Connections } from "./connections.ts";
-import type { Part } from "./parts.ts";
 import type { RequestHandling } from "./requests.ts";
 
-export interface DeliveryHandling extends Part {
-  readonly routes: Routes;
-  readonly counter: DeliveryCounter;
-  readonly topics: readonly string[];
-}
+export type DeliveryHandling = ReturnType<typeof startDeliveries>;
 
 export interface DeliveryContext {
   readonly config: Config;
@@ -30,11 +24,7 @@ export interface DeliveryContext {
 }
 
 /** Also reads delivered products while no other process does, until the signal aborts. */
-export function startDeliveries(
-  platform: Platform,
-  receiver: DeliveryReceiver,
-  context: DeliveryContext,
-): DeliveryHandling {
+export function startDeliveries(platform: Platform, receiver: DeliveryReceiver, context: DeliveryContext) {
   const { holder, config, connections, requests, log, signal } = context;
   const { writer: database } = connections;
   const { subscriptions } = platform;
@@ -52,9 +42,9 @@ export function startDeliveries(
     queueRead: (news, topic) => writer.save(news, topic),
     noteUninstalled,
   });
-  const push = { routes: { [receiver.path]: route }, counter, topics: receiver.topics };
   const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
   const work = workPushQueue({ database, holder, read, log, signal });
   const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
-  return { ...push, stop: () => Promise.all([work, watch]) };
+  const { path, topics } = receiver;
+  return { routes: { [path]: route }, counter, topics, stop: () => Promise.all([work, watch]) };
 }

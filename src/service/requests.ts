@@ -25,17 +25,15 @@ import { createLimiters } from "./limiters.ts";
 import type { Part } from "./parts.ts";
 import type { PublicContext } from "./public.ts";
 
-export interface ProcessMeters {
-  readonly requests: RequestCounter;
-  readonly cache: ResponseCache;
-  readonly limiters: readonly ConcurrencyLimiter[];
-  readonly isStoreUnreachable: () => boolean;
-}
-
 /** Everything that requests pass through: cache, limits, and the store or the platform. */
 export interface RequestHandling extends Part {
   readonly state: { readonly isDraining: boolean };
-  readonly meters: ProcessMeters;
+  readonly meters: {
+    readonly requests: RequestCounter;
+    readonly cache: ResponseCache;
+    readonly limiters: readonly ConcurrencyLimiter[];
+    readonly isStoreUnreachable: () => boolean;
+  };
   readonly networks: ClientNetworks;
   readonly sources: Omit<PublicContext, "config" | "readiness" | "webhooks">;
   /** Whether cached responses can be served while the store is unreachable. */
