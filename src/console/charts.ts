@@ -12,30 +12,30 @@ export interface JobChart {
   readonly series: readonly Series[];
 }
 
-export const readCountCharts = async (database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> =>
-  toCharts(kinds, await Promise.all(kinds.map((kind) => readCounts(database, kind))), ({ points }) =>
-    points.some(({ value }) => value > 0),
+export const readCountCharts = (database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> =>
+  readCharts(
+    kinds,
+    (kind) => readCounts(database, kind),
+    ({ points }) => points.some(({ value }) => value > 0),
   );
 
-export const readDurationCharts = async (database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> =>
-  toCharts(
+export const readDurationCharts = (database: Database, kinds: readonly RunKind[]): Promise<JobChart[]> =>
+  readCharts(
     kinds,
-    await Promise.all(kinds.map((kind) => readDurations(database, kind))),
+    (kind) => readDurations(database, kind),
     ({ points }) => points.length > 1,
   );
 
-function toCharts(
+async function readCharts(
   kinds: readonly RunKind[],
-  series: readonly Series[],
+  read: (kind: RunKind) => Promise<Series>,
   isShown: (series: Series) => boolean,
-): JobChart[] {
-  const lines = kinds.flatMap(({ job }, index) => {
-    const line = series[index];
-    return line !== undefined && isShown(line) ? [{ job, line }] : [];
-  });
-  return [...Map.groupBy(lines, ({ job }) => job)].map(([job, ofJob]) => ({
+): Promise<JobChart[]> {
+  const lines = await Promise.all(kinds.map(async (kind) => ({ job: kind.job, line: await read(kind) })));
+  const shown = lines.filter(({ line }) => isShown(line));
+  return [...Map.groupBy(shown, ({ job }) => job)].map(([job, each]) => ({
     job,
-    series: ofJob.map(({ line }) => line),
+    series: each.map(({ line }) => line),
   }));
 }
 

@@ -117,50 +117,39 @@ interface VersionsProps {
 function Versions({ kind: { noun }, versions, brand, contents, action, mayAct, now }: VersionsProps) {
   const current = versions.find(({ isCurrent }) => isCurrent)?.id;
   if (current === undefined) return <EmptyState title={`No ${noun} of ${brand} is stored.`} />;
+  const actions: Column<LoadedVersion> = {
+    title: "Action",
+    cell: ({ id, isCurrent }) =>
+      !isCurrent && (
+        <ActionLink action={action} fields={{ brand, to: id }} of={`of ${brand}`}>
+          {id < current ? "Roll back to" : "Return to"} {noun} {id}
+        </ActionLink>
+      ),
+  };
+  const comparisons: Column<LoadedVersion> = {
+    title: "Difference",
+    cell: ({ id }) =>
+      id !== current && (
+        <a href={urlWithQuery("/personalization/difference", { brand, from: current, to: id })}>
+          Compare<span class="visually-hidden"> {id}</span> with {current}
+        </a>
+      ),
+  };
   const columns: readonly Column<LoadedVersion>[] = [
     {
       title: "Version",
       cell: ({ id, isCurrent }) => (
         <>
-          {id} {isCurrent ? <strong>current</strong> : ""}
+          {id} {isCurrent && <strong>current</strong>}
         </>
       ),
     },
     { title: "Loaded", cell: ({ loadedAt }) => <StackedTime at={loadedAt} now={now} /> },
     { title: contents, value: ({ size }) => size, isNumber: true },
-    ...(mayAct
-      ? [
-          {
-            title: "Action",
-            cell: ({ id, isCurrent }: LoadedVersion) =>
-              isCurrent ? (
-                ""
-              ) : (
-                <ActionLink action={action} fields={{ brand, to: id }} of={`of ${brand}`}>
-                  {id < current ? "Roll back to" : "Return to"} {noun} {id}
-                </ActionLink>
-              ),
-          },
-        ]
-      : []),
+    ...(mayAct ? [actions] : []),
     { title: "Loaded by", cell: ({ run }) => <Load run={run} /> },
     { title: `${contents} changed by that run`, cell: ({ difference }) => describe(difference) },
-    ...(noun === "generation"
-      ? [
-          {
-            title: "Difference",
-            cell: ({ id }: LoadedVersion) => {
-              if (id === current) return "";
-              const url = urlWithQuery("/personalization/difference", { brand, from: current, to: id });
-              return (
-                <a href={url}>
-                  Compare<span class="visually-hidden"> {id}</span> with {current}
-                </a>
-              );
-            },
-          },
-        ]
-      : []),
+    ...(noun === "generation" ? [comparisons] : []),
   ];
   return <Table columns={columns} rows={versions} label={`Each ${noun} of ${brand}, newest first`} />;
 }
