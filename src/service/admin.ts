@@ -12,7 +12,7 @@ import { TokenCheck } from "../operators/token-check.ts";
 import { demoOperator, listTokens } from "../operators/tokens.ts";
 import { createConsole } from "./console.ts";
 import type { ServiceContext } from "./context.ts";
-import { sampleFolderOf } from "./sample-feeds.ts";
+import { sampleFolderOf } from "./sample.ts";
 
 /** Log lines per minute, for all networks together. */
 const maxWrongTokenLines = 60;

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { listVisibleProducts } from "../catalog/product.ts";
 import type { Config } from "../config/index.ts";
 import type { Product } from "../contract/product.ts";
@@ -6,7 +8,7 @@ import { pageHandler } from "../http/page-handler.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import type { SampleContext } from "../sample/catalog.ts";
-import { examplePath, isSampleShop, type SampleRoute } from "../sample/shop.ts";
+import { examplePath, isSampleBrand, isSampleShop, type SampleRoute } from "../sample/shop.ts";
 
 /** When run from source, the first call bundles the widget. */
 export const findWidgetPath = async (): Promise<string> => (await import("./widget.ts")).widgetPath;
@@ -47,3 +49,11 @@ export async function findDefaultSampleProduct(
 /** The example's product page; undefined unless the shop is the sample brand's. */
 export const exampleUrlOf = (shopDomain: string, publicUrl: string): string | undefined =>
   isSampleShop(shopDomain) ? publicUrl + examplePath : undefined;
+
+/** The folder of the sample brand's feeds; undefined if this service imports other feeds. */
+export function sampleFolderOf({ shopDomain, jobs }: Config): string | undefined {
+  const [options] = jobs["personalization-import"] ?? [];
+  if (!isSampleBrand(shopDomain) || options === undefined) return undefined;
+  const folder = dirname(options.source);
+  return existsSync(join(folder, "earlier")) && existsSync(join(folder, "broken")) ? folder : undefined;
+}

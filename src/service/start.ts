@@ -23,8 +23,7 @@ import { type Part, Parts } from "./parts.ts";
 import { sharedPoints } from "./points.ts";
 import { describeStarting } from "./readiness.ts";
 import { startRequestHandling } from "./requests.ts";
-import { exampleUrlOf } from "./sample.ts";
-import { sampleFolderOf } from "./sample-feeds.ts";
+import { exampleUrlOf, sampleFolderOf } from "./sample.ts";
 
 export interface Service {
   /** On this machine. */

@@ -48,10 +48,13 @@ const texts = (max: number) =>
       return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
     });
 
-const image = z
-  .string()
-  .refine((value) => !isLonger(value, maxImage), { error: `is longer than ${maxImage} characters`, abort: true })
-  .refine((value) => isImage(value), "expected an https:// or http:// URL, or a path that begins with one /");
+const textUpTo = (max: number) =>
+  z.string().refine((value) => !isLonger(value, max), { error: `is longer than ${max} characters`, abort: true });
+
+const image = textUpTo(maxImage).refine(
+  (value) => isImage(value),
+  "expected an https:// or http:// URL, or a path that begins with one /",
+);
 
 /** On a page, `//host` and `/\host` are URLs of another host. */
 function isImage(value: string): boolean {
@@ -59,20 +62,14 @@ function isImage(value: string): boolean {
   return URL.canParse(value, "https://page.example");
 }
 
-const characters = z
-  .string()
-  .refine((value) => !isLonger(value, maxCharacters), {
-    error: `is longer than ${maxCharacters} characters`,
-    abort: true,
-  })
-  .transform((value, context) => {
-    try {
-      return toCharacterClass(value);
-    } catch (error) {
-      context.addIssue((error as Error).message);
-      return z.NEVER;
-    }
-  });
+const characters = textUpTo(maxCharacters).transform((value, context) => {
+  try {
+    return toCharacterClass(value);
+  } catch (error) {
+    context.addIssue((error as Error).message);
+    return z.NEVER;
+  }
+});
 
 const appearance = { name: texts(maxName).optional(), help: texts(maxHelp).optional(), image: image.optional() };
 
