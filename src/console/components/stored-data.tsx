@@ -11,23 +11,13 @@ interface TotalsProps {
 }
 
 export function Totals({ productCount, current }: TotalsProps) {
-  const sum = (countOf: (generation: Generation) => number) =>
-    current.reduce((total, generation) => total + countOf(generation), 0);
+  const sum = (key: "skus" | "rows") => current.reduce((total, generation) => total + generation[key], 0);
+  const url = "/personalization";
   return (
     <ul class="totals">
       <Total count={productCount} one="product" many="products" url="/products" />
-      <Total
-        count={sum(({ skus }) => skus)}
-        one="SKU with personalization"
-        many="SKUs with personalization"
-        url="/personalization"
-      />
-      <Total
-        count={sum(({ rows }) => rows)}
-        one="personalization row"
-        many="personalization rows"
-        url="/personalization"
-      />
+      <Total count={sum("skus")} one="SKU with personalization" many="SKUs with personalization" url={url} />
+      <Total count={sum("rows")} one="personalization row" many="personalization rows" url={url} />
       <Total count={current.length} one="brand" many="brands" />
     </ul>
   );
