@@ -1,4 +1,5 @@
 import { truncate } from "../../base/format.ts";
+import { parseId } from "../../base/id.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import type { AuditRecord } from "../../operators/audit.ts";
@@ -17,7 +18,7 @@ const resultLength = 160;
 /** `GET /audit?operator=&from=&to=&before=`: what operators did, newest first, in pages. */
 export async function auditPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   const given = queryParameter(request, "before") ?? "";
-  const before = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : undefined;
+  const before = parseId(given);
   const operator = queryParameter(request, "operator");
   const days = parseDays(request);
   // One extra record shows whether there is another page.
@@ -127,7 +128,7 @@ export async function auditRecordPage(
   { database }: ConsoleContext,
   { parameter }: PageRequest,
 ): Promise<PageContent | undefined> {
-  const id = /^[1-9]\d{0,8}$/.test(parameter("id")) ? Number(parameter("id")) : undefined;
+  const id = parseId(parameter("id"));
   const record = id === undefined ? undefined : await findAudit(database, id);
   if (record === undefined) return undefined;
   const now = Date.parse(await readNow(database));
