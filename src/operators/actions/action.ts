@@ -70,7 +70,7 @@ export type Action = (context: ActionContext, parameters: URLSearchParams) => Pr
 export function requireParameter(parameters: URLSearchParams, name: string): string {
   const value = parameters.get(name);
   if (value === null || value === "") throw new ServiceError("bad_request", `The parameter ${name} is missing.`);
-  // PostgreSQL would refuse the statement.
+  // Not every engine accepts it in a statement.
   if (value.includes("\0")) throw new ServiceError("bad_request", `The parameter ${name} contains a zero character.`);
   return value;
 }
