@@ -60,3 +60,9 @@ export const truncate = (text: string, length: number) => (text.length > length 
 
 export const toSentence = (message: string) =>
   `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?…]$/.test(message) ? "" : "."}`;
+
+/** For untrusted names: at most ten, each shortened. */
+export function formatNames(names: readonly string[]): string {
+  const shown = names.slice(0, 10).map((name) => truncate(name, 40));
+  return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
+}

@@ -1,5 +1,6 @@
+import { formatNames } from "../base/format.ts";
 import { toJson } from "../base/json.ts";
-import { excerpt, formatNames } from "../jobs/import-report.ts";
+import { excerpt } from "../jobs/import-report.ts";
 
 /** Other forms of products that people mistake for an export, recognized so that one message says it all. */
 

@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
-import { wasOrWere } from "../base/format.ts";
+import { formatNames, wasOrWere } from "../base/format.ts";
 import type { Database } from "../database/database.ts";
-import { countRejected, excerpt, formatNames } from "../jobs/import-report.ts";
+import { countRejected, excerpt } from "../jobs/import-report.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { checkImportRemovals, findImportExcess } from "./guards.ts";
 import { forgetKnownIds } from "./known-ids.ts";

@@ -104,7 +104,7 @@ function findRepeatedParts({ images, options, variants, metafields }: Product): 
   for (const [path, parts] of lists) {
     const seen = new Set<Id>();
     for (const [index, { id }] of parts.entries()) {
-      if (seen.has(id)) faults.push({ path: [...path, index, "id"], reason: "is that of another", value: id });
+      if (seen.has(id)) faults.push({ path: [...path, index, "id"], reason: "is used more than once", value: id });
       seen.add(id);
     }
   }

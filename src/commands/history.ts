@@ -1,7 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
-import { formatDuration } from "../base/format.ts";
+import { formatDuration, formatNames } from "../base/format.ts";
 import { readNow } from "../database/database.ts";
-import { formatNames } from "../jobs/import-report.ts";
 import { type FinishedRun, outcomes, type Run } from "../jobs/run.ts";
 import { listRunKinds, type RunKind } from "../jobs/run-list.ts";
 import { type FinishedRunFilter, historyLimit, listRuns } from "../jobs/runs.ts";

@@ -71,5 +71,6 @@ async function readValid(file: string): Promise<readonly PresentationEntry[]> {
 async function getGeneration(database: Database, brand: string): Promise<number> {
   const generation = await findCurrent(database, generations, brand);
   if (generation !== undefined) return generation;
-  throw new ServiceError("not_found", await describeNoneStored(database, generations, brand));
+  const problem = await describeNoneStored(database, generations, brand);
+  throw new ServiceError("not_found", `${problem}; import a feed first`);
 }

@@ -55,7 +55,7 @@ export function parseArguments(args: readonly string[], misused: number): Call |
 }
 
 /**
- * The parser prints the help that an option asks for, even if the word before it is no command.
+ * With `--help`, the parser prints the help even if the word before it is not a command.
  * @throws CommanderError after a message about misuse
  */
 function requireKnown(group: Command): void {

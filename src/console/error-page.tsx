@@ -61,8 +61,8 @@ const Damage = ({ reason }: { readonly reason: string }) => (
     </section>
     <p>
       What can still be read is served to shoppers, but jobs may fail. Restore a backup. If the store is a file, you can
-      also stop the service, remove the file, and start the service: the jobs load everything again, but not manual
-      imports, rollbacks, pauses, and the audit.
+      also stop the service, remove the file, and start the service: the jobs load everything again, but manual imports,
+      rollbacks, pauses, and the audit are lost.
     </p>
     <p>
       <a href="/readyz">The readiness probe</a> gives the same reason.

@@ -43,19 +43,19 @@ function listPaddings(sku: string): string[] {
   return Array.from({ length: Math.max(paddedLength - bare.length, 0) + 1 }, (_, zeros) => "0".repeat(zeros) + bare);
 }
 
-/** The characters that a written SKU may add, in order. */
+/** The ASCII characters that folding removes, in order. */
 const punctuation = Array.from({ length: 0x5f }, (_, index) => String.fromCharCode(0x20 + index)).filter(
   (character) => fold(character) === "",
 );
 
 /**
  * Compares a SKU with a folded one.
- * @returns whether they are alike, and the least text that may begin a later SKU which is;
- *   undefined if none can
+ * @returns whether they are alike, and the lowest text with which a later SKU that is alike can
+ *   begin; undefined if there is none
  */
 export function compareFolded(sku: string, folded: string): { isAlike: boolean; next: string | undefined } {
   const characters = [...sku];
-  /** How much of the folded SKU stands before each character. */
+  /** How many characters of the folded SKU were matched before each character. */
   const matched = [0];
   for (const character of characters) {
     const before = matched.at(-1) ?? 0;

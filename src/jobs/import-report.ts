@@ -102,9 +102,3 @@ export const excerpt = (text: string) => JSON.stringify(shorten(text, 80));
 
 export const shorten = (text: string, maxLength = 200) =>
   text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
-
-/** For untrusted names: at most ten, each shortened. */
-export function formatNames(names: readonly string[]): string {
-  const shown = names.slice(0, 10).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
-  return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
-}

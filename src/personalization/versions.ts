@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
+import { formatNames } from "../base/format.ts";
 import { recordPersonalizationChange } from "../database/change.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
-import { formatNames } from "../jobs/import-report.ts";
 import { findChangedFingerprints } from "./changes.ts";
 import { presentationFingerprint } from "./fingerprint.ts";
 import { personalizationImportName, presentationImportName } from "./options.ts";
@@ -67,7 +67,7 @@ export async function findCurrent(
   return found?.id;
 }
 
-/** Says that a brand has no current version. It may be misspelled, so some that have one are named. */
+/** Says that a brand has no current version, and which brands have one: the name may be misspelled. */
 export async function describeNoneStored(
   { sql }: Queryable,
   { content, current }: VersionKind,

@@ -356,22 +356,22 @@ for (const engine of enginesOf("postgres")) {
           /:2: image\.id: expected the id of one of its images: product 2, got 501/,
         ],
         [
-          "a variant that is there twice",
+          "a repeated variant",
           badVariant({}),
-          /:2: variants\[\]\.id: is that of another: product 2, variants\[1\], got 401/,
+          /:2: variants\[\]\.id: is used more than once: product 2, variants\[1\], got 401/,
         ],
         [
-          "a metafield of a variant that is there twice",
+          "a repeated metafield of a variant",
           bad({ variants: [toVariant(2, { metafields: toVariant(2).metafields.flatMap((each) => [each, each]) })] }),
-          /:2: variants\[\]\.metafields\[\]\.id: is that of another: product 2, variants\[0\]\.metafields\[1\], got 202/,
+          /:2: variants\[\]\.metafields\[\]\.id: is used more than once: product 2, variants\[0\]\.metafields\[1\], got 202/,
         ],
         [
-          "a field that is there twice",
+          "a repeated field",
           bad({}).replace('"id":2,', '"id":2,"title":"Other",'),
           /:2: has the field "title" more than once: product 2\n/,
         ],
         [
-          "a field of a part that is there twice, in a wrapper",
+          "a repeated field of a part, in a wrapper",
           `{"products":[${bad({}).replaceAll("\n", ",\n").replace('"sku":"SKU-2"', '"s\\u006bu":"A","sku":"B"')}]}`,
           /:2: has the field "sku" more than once: product 2\n/,
         ],

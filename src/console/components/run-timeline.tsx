@@ -102,7 +102,7 @@ const Row = ({ row: { job, brand, runs, lastFailure }, period }: RowProps) => (
   <li id={elementId("timeline", job, brand)}>
     <p>
       <a href={urlWithQuery("/runs", { job, brand })}>{job}</a> <span class="muted">{brand}</span>{" "}
-      {lastFailure === undefined ? "" : <LastFailure run={lastFailure} now={period.now} />}
+      {lastFailure !== undefined && <LastFailure run={lastFailure} now={period.now} />}
     </p>
     {/* Hundreds of links would be a detour for the keyboard. */}
     <svg viewBox={`0 0 ${period.steps} ${rowHeight}`} preserveAspectRatio="none" aria-hidden="true">

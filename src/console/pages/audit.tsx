@@ -38,14 +38,12 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
           <Table columns={columns} rows={records} label="Audit records, newest first" />
         )}
         <nav class="pagination" aria-label="Pages">
-          {operator === undefined ? (
-            ""
-          ) : (
+          {operator !== undefined && (
             <a href={urlOf(request, { operator: undefined, before: undefined })}>All operators</a>
           )}
-          {before === undefined ? "" : <a href={urlOf(request, { before: undefined })}>Newest records</a>}
-          {last === undefined ? "" : <a href={urlOf(request, { before: last })}>Older records</a>}
-          {records.length === 0 ? "" : <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
+          {before !== undefined && <a href={urlOf(request, { before: undefined })}>Newest records</a>}
+          {last !== undefined && <a href={urlOf(request, { before: last })}>Older records</a>}
+          {records.length !== 0 && <a href={urlOf(request, { format: "csv" })}>Download as CSV</a>}
         </nav>
       </>
     ),
@@ -157,7 +155,7 @@ export async function auditRecordPage(
         ) : (
           ""
         )}
-        {record.report === undefined ? "" : <RunReport report={record.report} />}
+        {record.report !== undefined && <RunReport report={record.report} />}
         <p>
           <a href="/audit">All audit records</a>
         </p>

@@ -61,9 +61,7 @@ interface UnknownBrandProps {
 
 const UnknownBrand = ({ brand, stored }: UnknownBrandProps) => (
   <EmptyState title={`Nothing of ${brand} is stored.`}>
-    {stored.length === 0 ? (
-      ""
-    ) : (
+    {stored.length !== 0 && (
       <p>
         Stored brands:{" "}
         <CommaSeparated

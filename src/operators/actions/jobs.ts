@@ -1,7 +1,6 @@
 import { ServiceError } from "../../base/errors.ts";
-import { formatNumber, pluralize, utcTime } from "../../base/format.ts";
+import { formatNames, formatNumber, pluralize, utcTime } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
-import { formatNames } from "../../jobs/import-report.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
 import { findPause, pauseJob, resumeJob } from "../../jobs/job-pause.ts";
 import { findNewestRun, findRunUnderWay } from "../../jobs/runs.ts";

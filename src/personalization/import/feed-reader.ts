@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../base/errors.ts";
+import { formatNames } from "../../base/format.ts";
 import { CsvReader, type CsvRecord, unclosedQuote } from "../../feed/csv.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { isNdjson, readBytes } from "../../feed/file.ts";
 import type { Delimiter, TextEncoding } from "../../feed/format.ts";
 import { JsonSplitter, rowLimits } from "../../feed/json.ts";
-import { formatNames } from "../../jobs/import-report.ts";
 import type { ListName } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 import { createHeaderTest, type Header, readHeader } from "./header.ts";

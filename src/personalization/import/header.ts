@@ -1,6 +1,7 @@
 import { ServiceError } from "../../base/errors.ts";
+import { formatNames } from "../../base/format.ts";
 import type { CsvRecord } from "../../feed/csv.ts";
-import { excerpt, formatNames } from "../../jobs/import-report.ts";
+import { excerpt } from "../../jobs/import-report.ts";
 import { type ListName, listNames, lists } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
 
