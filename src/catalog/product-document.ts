@@ -50,7 +50,8 @@ function findFaults(product: Product): Fault[] {
   const places = images.map((each, index): [PropertyKey[], Image] => [["images", index], each]);
   if (image !== null) places.push([["image"], image]);
   for (const [path, { src, ...sizes }] of places) {
-    expect(/^https?:\/\/[^/]/i.test(src), [...path, "src"], "expected a URL that starts with http:// or https://", src);
+    const isUrl = /^https?:\/\/[^/]/i.test(src) && URL.canParse(src);
+    expect(isUrl, [...path, "src"], "expected a URL that starts with http:// or https://", src);
     for (const name of ["width", "height"] as const) {
       expect(sizes[name] >= 0, [...path, name], "expected 0 or more", sizes[name]);
     }

@@ -1,4 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
+import { isLonger } from "../base/format.ts";
 import { explainSku, linksOf, textOf } from "../console/explain-sku.ts";
 import { readSkuFacts } from "../console/sku-facts.ts";
 import { listGenerations } from "../personalization/generation.ts";
@@ -8,7 +9,7 @@ import { print, printSafeJson } from "./output.ts";
 
 /** @returns whether shoppers can personalize the SKU */
 export function printSku(sku: string, values: Values): Promise<boolean> {
-  if (sku === "" || sku.length > maxSkuLength) {
+  if (sku === "" || isLonger(sku, maxSkuLength)) {
     throw new ServiceError("bad_request", `explain sku: expected a SKU of 1 to ${maxSkuLength} characters`);
   }
   return withStore(async (database, config) => {

@@ -3,7 +3,7 @@ import { ServiceError } from "../base/errors.ts";
 import { requirePrimary } from "./change.ts";
 import { Database } from "./database.ts";
 import { checkFreeSpace, explainDiskFull } from "./disk.ts";
-import type { ConnectOptions, EngineConnections, Purpose, Read } from "./engines/engine.ts";
+import type { ConnectOptions, EngineConnections, Purpose, Read, StoreFailure } from "./engines/engine.ts";
 import { engineOf, engines } from "./engines/index.ts";
 import { retryWhileBusy } from "./engines/retry-while-busy.ts";
 import { createTables, OtherSchemaError, readSchemaState, readTables, type SchemaState } from "./migrate.ts";
@@ -44,6 +44,7 @@ export async function inspectStore(url: string, setting: string, options: Connec
     await requirePrimary(database, setting);
     const state = await retryWhileBusy(database.engine, () => readSchemaState(database));
     database.engine.file?.requireWritable(url);
+    database.engine.file?.requireWhole(url);
     await checkFreeSpace(database);
     const missing = await database.engine.server?.findMissingRight(database.sql);
     if (missing !== undefined) throw new Error(missing);
@@ -79,11 +80,11 @@ async function open<T>(
   }
 }
 
-/** Advice for connections through a pooler. */
-const hints = {
+const hints: Partial<Record<StoreFailure, string>> = {
+  damaged: "; if it is the right file, restore a backup",
   unprepared: "; set DATABASE_PREPARE=off",
   refused: "; behind a pooler, set DATABASE_DIRECT_URL to the server",
-} as const;
+};
 
 function explainOpening(error: unknown, url: string, { setting = "DATABASE_URL" }: ConnectOptions): ServiceError {
   const engine = engineOf(url);
@@ -91,7 +92,7 @@ function explainOpening(error: unknown, url: string, { setting = "DATABASE_URL" 
   const cause = explainDiskFull({ engine, name }, error) as Error;
   if (cause instanceof ServiceError) return cause;
   const failure = engine.classify(error);
-  const hint = failure === "unprepared" || failure === "refused" ? hints[failure] : "";
+  const hint = (failure && hints[failure]) ?? "";
   return new ServiceError("unavailable", `${setting}: cannot open ${name}: ${cause.message}${hint}`, { cause });
 }
 

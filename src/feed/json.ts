@@ -243,10 +243,15 @@ function countColons(text: string): number {
 export function findRepeatedField(text: string): string {
   const objects: Set<string>[] = [];
   let last = "";
-  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g)) {
-    if (token === "{" || token === "[") objects.push(new Set());
+  let start: number | undefined;
+  // One match per string would exceed the limits of the regular expression in a long one.
+  for (const { 0: token, index } of text.matchAll(/\\.|["[\]{}:]/g)) {
+    if (token === '"') {
+      if (start !== undefined) last = text.slice(start, index + 1);
+      start = start === undefined ? index : undefined;
+    } else if (start !== undefined) continue;
+    else if (token === "{" || token === "[") objects.push(new Set());
     else if (token === "}" || token === "]") objects.pop();
-    else if (token !== ":") last = token;
     else {
       const name = JSON.parse(last) as string;
       if (objects.at(-1)?.has(name)) return name;

@@ -327,6 +327,11 @@ for (const engine of enginesOf("postgres")) {
           /:2: image\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, got "javascript:alert\(1\)"/,
         ],
         [
+          "the address of an image with an impossible host",
+          bad({ images: [{ ...image, src: "https://[::1/" }] }),
+          /:2: images\[\]\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, images\[0\], got "https:\/\/\[::1\/"/,
+        ],
+        [
           "the address of an image without a host",
           bad({ images: toProduct(2).images.map((image) => ({ ...image, src: "/plate.jpg" })) }),
           /:2: images\[\]\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, images\[0\], got "\/plate/,
@@ -368,6 +373,11 @@ for (const engine of enginesOf("postgres")) {
         [
           "a repeated field",
           bad({}).replace('"id":2,', '"id":2,"title":"Other",'),
+          /:2: has the field "title" more than once: product 2\n/,
+        ],
+        [
+          "a repeated field after a very long text",
+          bad({}).replace('"id":2,', `"id":2,"other":"${"\\n".repeat(2_000_000)}","title":"Other",`),
           /:2: has the field "title" more than once: product 2\n/,
         ],
         [

@@ -52,9 +52,15 @@ describe("pds explain sku", () => {
     });
   });
 
+  test("counts an emoji of the SKU as one character", async () => {
+    const { code, stdout } = await pds(["explain", "sku", "😀".repeat(255)], environment);
+    expect([code, stdout.split("\n")[0]]).toEqual([1, `${"😀".repeat(255)} has no personalization.`]);
+  });
+
   test.each([
     [[""], "expected a SKU of 1 to 255 characters"],
     [["x".repeat(256)], "expected a SKU of 1 to 255 characters"],
+    [["😀".repeat(256)], "expected a SKU of 1 to 255 characters"],
     [["MUG", "--brand", ""], "--brand: "],
     [[], "missing required argument 'sku'"],
   ])("refuses %j", async (args, message) => {

@@ -117,6 +117,8 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     ["from=2030-01-01", 0],
     ["to=2020-01-01", 0],
     ["text=feed&to=9999-12-31", 12],
+    // No such day.
+    ["text=feed&from=2030-02-31", 12],
     ["text=THE+feed", 12],
     ["text=feed&job=odd", 0],
     [`text=feed+%2230&from=${day(2)}`, 1],

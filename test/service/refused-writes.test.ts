@@ -90,6 +90,9 @@ test("a file that was cut off is named, also to operators, when a request needs 
   expect(html).toContain("it is damaged: database disk image is malformed; restore a backup.");
   expect(html).toContain("remove the file, and start the service");
   expect(html).toContain('<a href="/readyz">');
+  const { code, stdout } = await pds(["check"], { DATABASE_URL: url });
+  expect(stdout).toMatch(/^store .* cannot open .*: it is damaged: .*; if it is the right file, restore a backup$/m);
+  expect(code).toBe(1);
   const statuses = [
     (await service.get("/api/v1/products/1")).status,
     (await service.get("/api/v1/products/200")).status,

@@ -27,10 +27,11 @@ export function parseDays(request: PageRequest): Days {
   };
 }
 
-/** Accepts days from 0001-01-01 on; undefined for anything else. */
+/** Undefined for anything but an existing day: a date may also be parsed from `2026-02-31`. */
 function dayOf(text = ""): string | undefined {
   const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : undefined;
-  return day === undefined || Number.isNaN(day.getTime()) ? undefined : text;
+  const exists = day !== undefined && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+  return exists ? text : undefined;
 }
 
 export const DayFields = ({ days: { firstDay, lastDay } }: { readonly days: Days }) => (

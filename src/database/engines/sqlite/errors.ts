@@ -9,9 +9,15 @@ export class LostFileError extends Error {
   override readonly name = "LostFileError";
 }
 
+/** A check of the whole file found damage. */
+export class DamagedFileError extends Error {
+  override readonly name = "DamagedFileError";
+}
+
 export function classify(error: unknown): StoreFailure | undefined {
   // The driver and the reader have an error class each.
   const isOwn = error instanceof SQL.SQLiteError || error instanceof SQLiteError || error instanceof LostFileError;
+  if (error instanceof DamagedFileError) return "damaged";
   if (!isOwn) return undefined;
   const code = codeOf(error);
   if (code.startsWith("SQLITE_BUSY")) return "busy";

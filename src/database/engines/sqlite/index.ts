@@ -3,7 +3,7 @@ import { backUp } from "./backup.ts";
 import { classify } from "./errors.ts";
 import { findProductIds } from "./find-products.ts";
 import { load } from "./load.ts";
-import { filePathOf, lookAt, openFile, prepare, requireWritable, scheme } from "./open.ts";
+import { filePathOf, lookAt, openFile, prepare, requireWhole, requireWritable, scheme } from "./open.ts";
 import { columnTypes, handleOf, now, schema } from "./schema.ts";
 
 /** SQLite: an embedded store in one file. A transaction that writes holds its only lock. */
@@ -13,6 +13,7 @@ export const sqlite: Engine = {
   file: {
     lookAt: (url, work) => lookAt(filePathOf(url), work),
     requireWritable: (url) => requireWritable(filePathOf(url)),
+    requireWhole: (url) => requireWhole(filePathOf(url)),
     prepare,
     // Waits until no reader needs the log.
     truncateLog: (sql) => sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)"),

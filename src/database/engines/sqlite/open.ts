@@ -16,7 +16,7 @@ import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
 import type { EngineConnections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { classify, LostFileError } from "./errors.ts";
+import { classify, DamagedFileError, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** Absolute, because the driver interprets paths such as `file:x`, and ignores spaces. */
@@ -101,6 +101,13 @@ export function requireWritable(path: string): void {
   while (!existsSync(folder)) folder = dirname(folder);
   // The slash makes it fail for a file in place of the folder.
   requireAccess(`${folder}/`, `this user may not create files in ${folder}`);
+}
+
+export function requireWhole(path: string): void {
+  using file = new File(path, { readonly: true });
+  const [first] = file.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").all();
+  const found = `${first?.quick_check}`.replace("*** in database main ***", "").trim();
+  if (found !== "ok") throw new DamagedFileError(`it is damaged: ${found}`);
 }
 
 function requireAccess(path: string, message: string): void {
