@@ -448,8 +448,8 @@ function problemsOfResponse({ method, host, target, fields: lines }: ValidReques
     if (got.get("allow") !== "GET, HEAD, OPTIONS") problems.push("no Allow");
   }
   const decoder = decoders[got.get("content-encoding") ?? ""];
-  if (got.has("content-encoding") && (decoder === undefined || got.get("vary") !== "Accept-Encoding"))
-    problems.push("coding");
+  const varies = got.get("vary")?.split(", ").includes("Accept-Encoding");
+  if (got.has("content-encoding") && (decoder === undefined || varies !== true)) problems.push("coding");
   const [operation] = reads && !target.includes("/.") ? operationsOf(target) : [];
   if (operation !== undefined) problems.push(...compareHeaders(operation, response));
   const right = operation && expectedStatus(operation, target);
