@@ -250,8 +250,13 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
       before = await read();
       return before.status === 200 && before.cdn?.startsWith("public, max-age=86400") === true;
     });
-    service.process.kill("SIGSTOP");
-    await sql((on) => on`UPDATE product SET tag = 'frozen' WHERE id = ${looked}`);
+    await sql((on) =>
+      on.begin(async (transaction) => {
+        await transaction`UPDATE product SET tag = 'frozen' WHERE id = ${looked}`;
+        // Now the process cannot be frozen while it has the lock of the store.
+        service.process.kill("SIGSTOP");
+      }),
+    );
     const reads = Array.from({ length: 20 }, read);
     await Bun.sleep(1500);
     service.process.kill("SIGCONT");
