@@ -142,6 +142,12 @@ describe("the source", () => {
     expect(sources.flatMap(({ file, text }) => faultsOf(file, text))).toEqual([]);
   });
 
+  test("names the JSX runtime in each page, as Bun finds tsconfig.json only from the folder in which it is started", () => {
+    const pages = code.filter(({ file }) => file.endsWith(".tsx"));
+    expect(pages).not.toBeEmpty();
+    expect(pages.filter(({ text }) => !text.startsWith("/** @jsxImportSource hono/jsx */\n"))).toEqual([]);
+  });
+
   test("names in its SQL only tables of its own room, and those of the store", async () => {
     const schema = sources.find(({ file }) => file === "database/schema.ts")?.text ?? "";
     const created = [...schema.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table);

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { toSentence } from "../base/format.ts";
 import { htmlPage, type Page } from "../http/page.ts";
 import { Layout } from "./layout.tsx";

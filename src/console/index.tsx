@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import idiomorph from "idiomorph/dist/idiomorph.min.js" with { type: "text" };
 import { htmlPage, type RenderPage, redirectPage, staticFile } from "../http/page.ts";
 import type { ConsoleContext, PageContext, PageDefinition } from "./context.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Viewer } from "../http/page.ts";

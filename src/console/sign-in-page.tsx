@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { htmlPage, type Page } from "../http/page.ts";
 import { Layout } from "./layout.tsx";
 

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Generation } from "../personalization/generation.ts";
 import { SkuAnswer } from "./components/sku-answer.tsx";

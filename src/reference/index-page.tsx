@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import packageJson from "../../package.json" with { type: "json" };
 import { personalizationPath } from "../contract/personalization.ts";
 import type { Product } from "../contract/product.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Handler } from "../http/endpoint.ts";
 import { fileHandler } from "../http/static-file.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Product } from "../contract/product.ts";
 import { drawnImagesOf, formatPrice, selectVariant } from "./catalog.ts";
 import { Layout } from "./layout.tsx";

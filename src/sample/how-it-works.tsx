@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { personalizationPath } from "../contract/personalization.ts";
 import type { Product } from "../contract/product.ts";
 

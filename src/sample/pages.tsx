@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { ServiceError } from "../base/errors.ts";
 import type { Product } from "../contract/product.ts";
 import { htmlPage, type Page, type PageRequest, type RenderPage, staticFile } from "../http/page.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { personalizationPath } from "../contract/personalization.ts";
 import type { Product, Variant } from "../contract/product.ts";
 import { type DrawnImage, drawnImagesOf, formatPrice, isForSale, selectVariant } from "./catalog.ts";

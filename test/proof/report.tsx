@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Problem, Second } from "./shoppers.ts";
 import { schedules, type TickRun } from "./ticks.ts";
 

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { urlWithQuery } from "../urls.ts";
 import type { Item, ValueChange } from "../value-changes.ts";
 import { EmptyState, Section } from "./elements.tsx";

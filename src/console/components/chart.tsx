@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { formatCompactly, pluralize, utcTime } from "../../base/format.ts";
 import { type Column, Table } from "./table.tsx";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime, utcTime } from "../../base/format.ts";
 import type { Run } from "../../jobs/run.ts";

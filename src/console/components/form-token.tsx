@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Viewer } from "../../http/page.ts";
 
 /** Protects a form against forged requests: the server compares the token with the session. */

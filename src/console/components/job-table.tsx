@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { relativeTime, utcTime } from "../../base/format.ts";
 import type { JobHealth } from "../../jobs/run.ts";
 import { elementId, urlWithQuery } from "../urls.ts";
@@ -5,10 +6,10 @@ import { EmptyState, RunBadge, RunCount, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
 export const JobTable = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
-  <Table columns={columnsAt(now)} rows={jobs} label="Jobs" idOf={({ job, brand }) => elementId("job", job, brand)} />
+  <Table columns={jobColumns(now)} rows={jobs} label="Jobs" idOf={({ job, brand }) => elementId("job", job, brand)} />
 );
 
-const columnsAt = (now: number): readonly Column<JobHealth>[] => [
+const jobColumns = (now: number): readonly Column<JobHealth>[] => [
   {
     title: "Job",
     cell: ({ job, brand, source }) => (

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Personalization, Style } from "../../contract/personalization.ts";
 import { urlWithQuery } from "../urls.ts";
 

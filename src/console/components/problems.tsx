@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Problem } from "../problems.ts";
 import { elementId } from "../urls.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Image } from "../../contract/product.ts";
 import { sampleImagePath } from "../../sample/shop.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { durationInWords, formatNumber, pluralize, utcTime } from "../../base/format.ts";
 import type { PurgeFailure, PurgeRecord, PurgeStatus } from "../../cdn/position.ts";
 import { Section, Time } from "./elements.tsx";
@@ -11,14 +12,14 @@ export const Purge = ({ statuses, now }: { readonly statuses: readonly PurgeStat
           {status.target}: {describe(status)}
         </p>
         {status.recent.length !== 0 && (
-          <Table columns={columnsAt(now)} rows={status.recent} label={`Last purges of ${status.target}`} />
+          <Table columns={purgeColumns(now)} rows={status.recent} label={`Last purges of ${status.target}`} />
         )}
       </>
     ))}
   </Section>
 );
 
-const columnsAt = (now: number): readonly Column<PurgeRecord>[] => [
+const purgeColumns = (now: number): readonly Column<PurgeRecord>[] => [
   { title: "Purged", cell: ({ at }) => <Time at={at} now={now} /> },
   {
     title: "Changes",

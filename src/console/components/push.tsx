@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { durationInWords, pluralize } from "../../base/format.ts";
 import type { PushState } from "../../catalog/push/state.ts";
 import { Section, Time } from "./elements.tsx";

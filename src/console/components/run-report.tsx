@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../base/format.ts";
 import type {
   Difference,

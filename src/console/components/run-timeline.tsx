@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatDuration, relativeTime, utcTime } from "../../base/format.ts";
 import { type RunStatus, runStatuses } from "../../jobs/run.ts";
 import type { RunKind } from "../../jobs/run-list.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 interface Option {
   readonly value: string;
   readonly text: string;

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { personalizationPath } from "../../contract/personalization.ts";
 import type { Explanation } from "../explain-sku.ts";
 import { Section } from "./elements.tsx";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { Personalization } from "../../contract/personalization.ts";
 import type { FoundOffer } from "../order-mark.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatNumber, pluralize } from "../../base/format.ts";
 import type { Generation } from "../../personalization/generation.ts";
 import { elementId, urlWithQuery } from "../urls.ts";

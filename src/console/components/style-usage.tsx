@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { pluralize } from "../../base/format.ts";
 import type { UsedStyle } from "../../personalization/store.ts";
 import { urlWithQuery } from "../urls.ts";

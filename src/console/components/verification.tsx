@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { durationInWords, formatNumber, pluralize } from "../../base/format.ts";
 import { type CatalogTruth, verifiedAges } from "../../catalog/product-truth.ts";
 import { Table } from "./table.tsx";

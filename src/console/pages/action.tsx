@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { PageRequest } from "../../http/page.ts";
 import { typedField } from "../../operators/actions/confirmation.ts";
 import { isDestructive, mayOperate } from "../components/actions.tsx";

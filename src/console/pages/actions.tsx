@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { pluralize } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
@@ -26,7 +27,7 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
   return {
     body: (
       <>
-        <p>Each action has a page that says what will happen, and is recorded in the audit.</p>
+        <p>Each action shows what it will do before you confirm it, and is recorded in the audit.</p>
         <Section id="jobs" title="Jobs">
           {configured.length === 0 ? <NoJobs /> : <Jobs jobs={configured} now={Date.parse(now)} />}
         </Section>
@@ -61,7 +62,7 @@ function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
     );
   }
   return (
-    <EmptyState title={`${viewer.operator} may only look.`}>
+    <EmptyState title={`${viewer.operator} has read-only access.`}>
       <p>To act, sign in with a token that has the role operate.</p>
     </EmptyState>
   );
@@ -114,14 +115,14 @@ function LastRun({ health: { last }, now }: { readonly health: JobHealth; readon
 }
 
 function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonly health: JobHealth }) {
-  const given = { fields: { job, brand }, of: `${job} for ${brand}` };
+  const shared = { fields: { job, brand }, of: `${job} for ${brand}` };
   const actions: [action: string, text: string][] = [
     ["run", "Run now"],
     ...(isImport === true ? [["dry-run", "Dry run"] as [string, string]] : []),
     pausedSince === null ? ["pause", "Pause"] : ["resume", "Resume"],
   ];
   return actions.map(([action, text]) => (
-    <ActionLink action={action} {...given}>
+    <ActionLink action={action} {...shared}>
       {text}
     </ActionLink>
   ));

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { truncate } from "../../base/format.ts";
 import { parseId } from "../../base/id.ts";
 import { readNow } from "../../database/database.ts";
@@ -25,7 +26,7 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
   const found = await listAudit(database, { operator, ...days, before }, recordsPerPage + 1);
   const operators = await listOperators(database);
   const now = Date.parse(await readNow(database));
-  const columns = columnsAt(now, request);
+  const columns = auditColumns(now, request);
   const records = found.slice(0, recordsPerPage);
   const last = found.length > recordsPerPage ? records.at(-1)?.id : undefined;
   return {
@@ -91,7 +92,7 @@ const NoRecords = ({ hasAny }: { readonly hasAny: boolean }) =>
 
 const outcomeOf = ({ outcome }: AuditRecord) => outcome ?? "not known yet";
 
-const columnsAt = (now: number, request: PageRequest): readonly Column<AuditRecord>[] => [
+const auditColumns = (now: number, request: PageRequest): readonly Column<AuditRecord>[] => [
   {
     title: "Record",
     isNumber: true,

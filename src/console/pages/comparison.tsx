@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { type CatalogTruth, readCatalogTruth } from "../../catalog/product-truth.ts";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";

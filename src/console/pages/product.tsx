@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../base/format.ts";
 import { parseJson, toReadableJson } from "../../base/json.ts";
 import { type FoundProduct, findProduct } from "../../catalog/product.ts";

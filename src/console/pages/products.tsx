@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatNumber, pluralize } from "../../base/format.ts";
 import { parseJson } from "../../base/json.ts";
 import { countHiddenProducts, countStoredProducts, findProduct } from "../../catalog/product.ts";

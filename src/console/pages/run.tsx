@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatDuration, formatNumber, pluralize } from "../../base/format.ts";
 import { parseId } from "../../base/id.ts";
 import { readNow } from "../../database/database.ts";

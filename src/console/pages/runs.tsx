@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatDuration, formatDurationCompactly, formatNumber, truncate } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
@@ -51,7 +52,7 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
           <RetryMatching filter={filter} />
         )}
         {rows.length > 0 ? (
-          <Table columns={columnsAt(now)} rows={rows} label="Runs, newest first" />
+          <Table columns={runColumns(now)} rows={rows} label="Runs, newest first" />
         ) : stoppedAt === undefined ? (
           <NoRuns hasAny={kinds.length > 0} />
         ) : (
@@ -142,7 +143,7 @@ function RunFilters({ request, kinds, filter }: RunFiltersProps) {
   );
 }
 
-const columnsAt = (now: number): readonly Column<RunRow>[] => [
+const runColumns = (now: number): readonly Column<RunRow>[] => [
   { title: "Run", cell: ({ run: { id } }) => <a href={`/runs/${id}`}>{id}</a>, isNumber: true },
   { title: "Outcome", cell: (row) => <Outcome row={row} /> },
   { title: "Job", value: ({ run }) => run.job, class: "nowrap" },
@@ -153,13 +154,13 @@ const columnsAt = (now: number): readonly Column<RunRow>[] => [
   { title: "Reason", value: ({ run: { reason } }) => reason && truncate(reason, reasonLength), class: "reason" },
 ];
 
-function Outcome({ row: { run, earlier, mayGoOn } }: { readonly row: RunRow }) {
+function Outcome({ row: { run, earlier, mayHaveMore } }: { readonly row: RunRow }) {
   const oldest = earlier.at(-1);
   if (oldest === undefined) return <RunBadge run={run} />;
   return (
     <>
       <RunBadge run={run} /> {formatNumber(earlier.length + 1)} times since <Instant at={oldest.startedAt} />
-      {mayGoOn ? " or earlier" : ""}
+      {mayHaveMore ? " or earlier" : ""}
       <details>
         <summary>Earlier runs</summary>
         <CommaSeparated items={earlier.map(({ id }) => <a href={`/runs/${id}`}>{id}</a>)} />

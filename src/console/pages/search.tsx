@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { parseId } from "../../base/id.ts";
 import { parseJson } from "../../base/json.ts";
 import type { Product } from "../../contract/product.ts";

@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../base/format.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
