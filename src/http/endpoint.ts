@@ -1,6 +1,6 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../base/errors.ts";
-import type { CompressionLoad, SendableBody } from "../cache/encoded-body.ts";
+import { type CompressionLoad, type SendableBody, toLateBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
 import {
   type HeaderFields,
@@ -85,6 +85,8 @@ interface RequestState extends RequestOrigin {
   readonly verifiedAtMs: number;
   /** When the response's data was last known to be current. */
   asOfMs: number | undefined;
+  /** Whether a promise of the response was returned. */
+  isLate: boolean;
 }
 
 /**
@@ -125,6 +127,7 @@ export class Endpoint {
       isOutdated: false,
       verifiedAtMs: cdnGuard?.verifiedAtMs() ?? startedMs,
       asOfMs: undefined,
+      isLate: false,
     };
     let response: ReturnType<Handler>;
     try {
@@ -143,6 +146,7 @@ export class Endpoint {
       response = this.#fail(error, state);
     }
     if (!(response instanceof Promise)) return this.#respond(response ?? this.#fail(notFound(), state), state);
+    state.isLate = true;
     return response
       .then((found) => found ?? this.#fail(notFound(), state))
       .catch((error) => this.#fail(error, state))
@@ -193,6 +197,7 @@ export class Endpoint {
     if (!(encoded instanceof Promise)) {
       return this.#finish(toResponse(status, encoded, prepared.headersFor(encoding), state), status, state);
     }
+    state.isLate = true;
     return encoded.then((late) =>
       this.#finish(toResponse(status, late, prepared.headersFor(encoding), state), status, state),
     );
@@ -258,9 +263,10 @@ function toResponse(
   status: number,
   body: SendableBody | null,
   headers: Headers,
-  { requestId, method }: RequestState,
+  { requestId, method, isLate }: RequestState,
 ): Response {
-  const response = new Response(body, { status, headers });
+  const isStream = isLate && body !== null && method !== "HEAD";
+  const response = new Response(isStream ? toLateBody(body) : body, { status, headers });
   // In the copy: other responses share `headers`.
   if (requestId !== undefined) response.headers.set("X-Request-Id", requestId);
   // The server sets `Date` on all responses except those to `HEAD`.
