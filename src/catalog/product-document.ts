@@ -23,9 +23,22 @@ interface Fault {
 export function parseProduct(
   document: unknown,
 ): { product: Product; problems?: never } | { product?: never; problems: ProductProblem[] } {
+  const longLists = findLongLists(document);
+  if (longLists.length > 0) return { problems: toProblems(longLists, document) };
   const { data, error } = productSchema.safeParse(normalizeProduct(document), { reportInput: true });
   const faults = error === undefined ? findFaults(data) : error.issues.map(toFault);
   return data !== undefined && faults.length === 0 ? { product: data } : { problems: toProblems(faults, document) };
+}
+
+/** No product has as many variants, images, or metafields. The schema keeps each fault of each part in memory. */
+const maxParts = 5000;
+
+function findLongLists(document: unknown): Fault[] {
+  const fields: Readonly<Record<string, unknown>> = Object(document);
+  return ["images", "options", "variants", "metafields"]
+    .map((name) => ({ name, list: fields[name] }))
+    .filter(({ list }) => Array.isArray(list) && list.length > maxParts)
+    .map(({ name, list }) => ({ path: [name], reason: `expected at most ${maxParts} entries`, value: list }));
 }
 
 const statuses = ["active", "archived", "draft", "unlisted"];
@@ -45,7 +58,8 @@ function findFaults(product: Product): Fault[] {
     expect(id === null || isKnownImage.has(id), path, "expected the id of one of its images", id);
   expect(statuses.includes(product.status), ["status"], `expected one of ${statuses.join(", ")}`, product.status);
   for (const name of ["title", "handle"] as const) {
-    expect(product[name].trim() !== "", [name], "expected text", product[name]);
+    // Some characters, such as the zero-width space, show nothing.
+    expect(/[^\s\p{Cc}\p{Cf}]/u.test(product[name]), [name], "expected text", product[name]);
   }
   const places = images.map((each, index): [PropertyKey[], Image] => [["images", index], each]);
   if (image !== null) places.push([["image"], image]);

@@ -43,7 +43,7 @@ async function* readFile(file: string, maxMegabytes: number): AsyncGenerator<Pro
     yield { rejected: [{ file, line: 1, reason: "the file is empty; export it again, or write [] for no products" }] };
 }
 
-function* readDocument({ text, line, keys }: JsonDocument, file: string): Generator<ProductDocument> {
+function* readDocument({ text, line, keys, fields: count }: JsonDocument, file: string): Generator<ProductDocument> {
   let document: unknown;
   try {
     document = parseJson(text);
@@ -55,19 +55,19 @@ function* readDocument({ text, line, keys }: JsonDocument, file: string): Genera
   }
   const fields: Readonly<Record<string, unknown>> = Object(document);
   const [hasList, hasOne] = [Array.isArray(fields.products), "product" in fields];
+  const unwrapped = hasOne ? fields.product : document;
+  if (!hasList) refuse(file, line, findForeignForm(unwrapped));
+  // The parser keeps only the last of several fields with the same name. Each product of a list is checked alone.
+  if (hasList && !hasOne ? Object.keys(fields).length !== count : countFields(document) !== keys) {
+    const reason = `has the field ${excerpt(findRepeatedField(text))} more than once`;
+    yield { rejected: [{ file, line, reason, text: nameOf(unwrapped) || excerpt(text) }] };
+    return;
+  }
   if (hasList || hasOne) {
     yield { ignored: Object.keys(fields).filter((name) => name !== "product" && name !== "products") };
   }
   if (hasList) yield* readList({ text, line }, file);
   if (hasList && !hasOne) return;
-  const unwrapped = hasOne ? fields.product : document;
-  refuse(file, line, findForeignForm(unwrapped));
-  // The parser keeps only the last of several fields with the same name.
-  if (countFields(document) !== keys) {
-    const reason = `has the field ${excerpt(findRepeatedField(text))} more than once`;
-    yield { rejected: [{ file, line, reason, text: nameOf(unwrapped) || excerpt(text) }] };
-    return;
-  }
   const parsed = parseProduct(unwrapped);
   if (parsed.product) yield { product: parsed.product, file, line };
   else yield { rejected: parsed.problems.map((problem) => ({ file, line, ...problem })) };

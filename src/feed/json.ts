@@ -21,7 +21,7 @@ export interface JsonLimits {
 const documentLimits: JsonLimits = {
   noun: "document",
   maxLength: 64 * 1024 * 1024,
-  maxDepth: Number.POSITIVE_INFINITY,
+  maxDepth: 200,
   maxKeys: Number.POSITIVE_INFINITY,
   allowsSeveralLists: true,
   expectsRows: false,

@@ -111,6 +111,19 @@ for (const engine of enginesOf("postgres")) {
       expect(await answer(id)).toBe(stored(product));
     });
 
+    test("serves a large product with its length, also to HEAD", async () => {
+      const product = toProduct(5, { body_html: "<p>é</p>".repeat(10_000) });
+      expect((await importing(toJson(product))).code).toBe(0);
+      for (const method of ["GET", "HEAD", "GET"]) {
+        const response = await service.get("/api/v1/products/5", {
+          method,
+          headers: { "Accept-Encoding": "identity" },
+        });
+        expect(response.headers.get("content-length")).toBe(`${Buffer.byteLength(stored(product))}`);
+        expect(await response.text()).toBe(method === "HEAD" ? "" : stored(product));
+      }
+    });
+
     test("derives fields that exports leave out", async () => {
       const { metafields: _, image: __, ...rest } = toProduct(5);
       const { metafields: ___, tax_code: ____, ...variant } = toVariant(5);
@@ -426,6 +439,22 @@ for (const engine of enginesOf("postgres")) {
         ],
         ["an empty file", "", /products\.json:1: the file is empty; export it again, or write \[\]/],
         ["a file of blank lines", " \n\r\n", /products\.json:1: the file is empty/],
+        [
+          "more variants than a product can have",
+          bad({ variants: Array.from({ length: 100_000 }, () => ({})) }),
+          /:2: variants: expected at most 5000 entries: product 2, got a list/,
+        ],
+        [
+          "a value that is nested 200,000 levels deep",
+          `${toJson(one)}\n{"id": 2, "metafields": [{"value": ${"[".repeat(200_000)}${"]".repeat(200_000)}}]}`,
+          /products\.json:2: document nested more than 200 levels deep/,
+        ],
+        ["a title that shows nothing", bad({ title: "\u200b \ufeff" }), /:2: title: expected text: product 2, got "/],
+        [
+          "two lists of products in a wrapper",
+          `{"products": [${toJson(one)}],\n"products": [${toJson(two)}]}`,
+          /products\.json:1: has the field "products" more than once/,
+        ],
         ["a nested list", `[[${toJson(one)}]]`, /:1: expected object: got a list/],
         ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
         ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /invalid UTF-8/],
@@ -433,7 +462,7 @@ for (const engine of enginesOf("postgres")) {
         const { code, stderr, stdout } = await importing(content);
         expect(code).toBe(1);
         expect(stderr).toMatch(message);
-        expect(stderr).toMatch(/changed|UTF-8|not a text file/);
+        expect(stderr).toMatch(/changed|UTF-8|not a text file|levels deep/);
         expect(stdout).toBe("");
         expect(await answer(41)).toBe(stored(toProduct(41)));
         expect(await answer(1)).toContain('"product":null');
