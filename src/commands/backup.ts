@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, linkSync, lstatSync, openSync, rmSync, statSync }
 import { dirname, resolve } from "node:path";
 import { ServiceError } from "../base/errors.ts";
 import { isUrl } from "../base/url.ts";
+import { isDamage } from "../database/index.ts";
 import { lowerPriority, type Values, withStore } from "./common.ts";
 import { print, printJson } from "./output.ts";
 
@@ -36,7 +37,8 @@ export async function backup(name: string, values: Values): Promise<boolean> {
       giveName(partial, path);
     } catch (cause) {
       rmSync(partial, { force: true });
-      if (cause instanceof ServiceError) throw cause;
+      // The caller explains a failure of the store.
+      if (cause instanceof ServiceError || isDamage(cause)) throw cause;
       throw new ServiceError("unavailable", `backup: cannot write ${path}: ${(cause as Error).message}`, { cause });
     }
   });

@@ -1,5 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
@@ -51,6 +62,12 @@ async function createFilled() {
 }
 
 const filled = await createFilled();
+
+function overwriteEnd(path: string, size: number): void {
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(8192, 255), 0, 8192, size - 8192);
+  closeSync(file);
+}
 
 describe("pds backup", () => {
   test("copies the store of a running service, without the rights of processes and browsers", async () => {
@@ -122,13 +139,16 @@ describe("pds backup", () => {
     ]);
   });
 
-  test("leaves nothing of a damaged store", async () => {
+  test.each<[string, (file: string, size: number) => void, RegExp]>([
+    ["cut off", (file, size) => truncateSync(file, size - 8192), /cannot open .* malformed; .*restore a backup\n$/],
+    ["overwritten", overwriteEnd, /^pds: .*damaged\.sqlite: it is damaged: .* malformed; restore a backup\n$/],
+  ])("leaves nothing of a store that is %s", async (_, damage, reason) => {
     const { folder, path } = filled;
     const damaged = join(folder, "damaged.sqlite");
     await copyFile(path, damaged);
-    truncateSync(damaged, statSync(damaged).size - 8192);
+    damage(damaged, statSync(damaged).size);
     const { code, stderr } = await pds(["backup", join(folder, "never")], { DATABASE_URL: `sqlite:${damaged}` });
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/malformed/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(reason)]);
     expect(readdirSync(folder).filter((name) => name.startsWith("never"))).toEqual([]);
   });
 
