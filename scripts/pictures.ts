@@ -125,6 +125,8 @@ const picturesOf = (url: string, admin: string): readonly Picture[] => [
     isDark: true,
     width: 390,
   },
+  // The report of the last `npm run test:faults -- proof`.
+  { name: "proof", address: `file://${join(root, "bench", "proof.html")}`, height: 720 },
   { name: "example", address: `${url}/example/products/6781236019200`, prepare: personalized, height: 1180 },
   {
     name: "example-german",
