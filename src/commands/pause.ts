@@ -18,7 +18,8 @@ export async function pause(name: string, values: Values): Promise<boolean> {
       printSafeJson({ job: name, brand: job.brand, paused_since: pausedAt, paused_by: pausedBy });
     } else if (isNew) print(`${name} for ${job.brand} is paused`);
     else print(`${name} for ${job.brand} has been paused since ${paused?.pausedAt} by ${paused?.pausedBy}`);
-    if (run !== undefined) printMessage(`run ${run.id} is in progress, and goes on; "pds cancel ${run.id}" ends it`);
+    if (run !== undefined)
+      printMessage(`run ${run.id} is in progress, and will continue; "pds cancel ${run.id}" ends it`);
     return true;
   });
 }

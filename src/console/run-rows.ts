@@ -8,7 +8,7 @@ export interface RunRow {
   /** Newest first; empty unless the run failed. */
   readonly earlier: readonly Run[];
   /** Whether more such runs may be on the next page. */
-  readonly mayGoOn: boolean;
+  readonly mayHaveMore: boolean;
 }
 
 export interface FoundRows {
@@ -33,7 +33,10 @@ export async function listRunRows(
   let { before } = filter;
   const finish = (stoppedAt: number | undefined): FoundRows => {
     const isCut = stoppedAt !== undefined || filter.from !== undefined;
-    return { rows: rows.map((row) => ({ ...row, mayGoOn: isCut && lastOf.get(keyOf(row.run)) === row })), stoppedAt };
+    return {
+      rows: rows.map((row) => ({ ...row, mayHaveMore: isCut && lastOf.get(keyOf(row.run)) === row })),
+      stoppedAt,
+    };
   };
   for (let read = 0; read < readsPerPage; read++) {
     const { runs, stoppedAt } = await listRunsBefore(database, kinds, { ...filter, before }, rowsPerPage);

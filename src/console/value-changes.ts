@@ -48,7 +48,7 @@ export interface ValueChange {
   readonly after: string | null;
 }
 
-/** The values that differ, in the order of the rows afterwards; removed rows come last. */
+/** The values that differ, in the order of the rows afterward; removed rows come last. */
 function listValueChanges(list: ListName, before: readonly Row[], after: readonly Row[]): ValueChange[] {
   const { columns, key } = lists[list];
   const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]));

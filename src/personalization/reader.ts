@@ -168,14 +168,14 @@ function readIn<Found>(snapshot: Snapshot, database: Database, read: Read<Found>
 /** The database would reject an invalid SKU together with other requests' SKUs. */
 const isStorable = (sku: string) => !isLonger(sku, maxSkuLength) && !sku.includes("\0") && sku.isWellFormed();
 
-const findLines = (
+const findLinesIfStorable = (
   { query }: Snapshot,
   database: Database,
   sku: string,
 ): MaybePromise<FoundLines | "outdated" | undefined> => (isStorable(sku) ? query.find(database, sku) : undefined);
 
 const findOne = (snapshot: Snapshot, database: Database, sku: string) =>
-  chain(findLines(snapshot, database, sku), (found) => {
+  chain(findLinesIfStorable(snapshot, database, sku), (found) => {
     if (found === "outdated") return found;
     return found === undefined ? renderEmpty(sku) : chain(findParts(snapshot, database, sku, found), render);
   });
@@ -217,7 +217,7 @@ async function loadFragments({ fragments }: Snapshot, database: Database, found:
 }
 
 const findForm = (snapshot: Snapshot, database: Database, sku: string, locale: string) =>
-  chain(findLines(snapshot, database, sku), (found): MaybePromise<FoundForm | "outdated"> => {
+  chain(findLinesIfStorable(snapshot, database, sku), (found): MaybePromise<FoundForm | "outdated"> => {
     if (found === "outdated") return found;
     if (found === undefined) return snapshot.unknown.find(database, sku, locale, undefined, () => [[], []]);
     const { generation, lines } = found;

@@ -15,7 +15,7 @@ import {
  * Makes another stored version of a brand current.
  * @param to undefined for the previous one, which keeps its own previous one, so that the next
  *   rollback goes further back; any other one gets the current one as its previous one
- * @param onlyFrom refuses if another one is current by now
+ * @param onlyFrom refuses if another one is current
  * @returns undefined if no version was current before
  * @throws ServiceError `not_found`, with the brand's stored versions, or `conflict`, also for a brand
  *   without a current version

@@ -156,11 +156,11 @@ async function recordChange(transaction: Transaction, fingerprints: Fingerprints
 
 /** @throws ServiceError `conflict` if the change was decided when another version was current */
 export function requireCurrent(kind: VersionKind, brand: string, current: number, expected = current): void {
-  if (current !== expected) throw currentByNow(kind, brand, current);
+  if (current !== expected) throw alreadyReplaced(kind, brand, current);
 }
 
-export const currentByNow = ({ noun }: VersionKind, brand: string, current: number) =>
-  new ServiceError("conflict", `The ${noun} ${current} of ${brand} is current by now.`);
+export const alreadyReplaced = ({ noun }: VersionKind, brand: string, current: number) =>
+  new ServiceError("conflict", `Since then, ${noun} ${current} of ${brand} has become the current one.`);
 
 /** Keeps a brand's current version and the `kept - 1` before it, and removes the others. */
 export async function removeOldVersions(

@@ -3,7 +3,7 @@ export interface Part {
   readonly stop: (isUrgent: boolean) => Promise<unknown>;
 }
 
-/** In the order of their start. */
+/** The parts of the service, in the order in which they started. */
 export class Parts {
   readonly #started: Part[] = [];
 

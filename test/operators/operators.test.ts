@@ -156,7 +156,7 @@ keep_days = 30
     }
     // To look changes nothing, and says what would happen.
     expect((await amy.get(`/actions/pause?${new URLSearchParams(job)}`)).html).toContain("No replica starts");
-    expect((await val.get("/actions")).html).toContain("val may only look.");
+    expect((await val.get("/actions")).html).toContain("val has read-only access.");
     expect((await amy.get("/actions")).html).toContain(">Run now<");
     expect(await pauses()).toEqual([]);
     expect(await actionsOf()).toEqual(known);

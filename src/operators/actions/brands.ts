@@ -7,8 +7,8 @@ import { jobsOfBrands } from "../../personalization/options.ts";
 import { listPresentations, type StoredPresentation } from "../../personalization/presentation/store.ts";
 import { rollBack } from "../../personalization/rollback.ts";
 import {
+  alreadyReplaced,
   type CurrentChange,
-  currentByNow,
   describeNoneStored,
   findChange,
   generations,
@@ -30,7 +30,7 @@ interface Words<Version> {
   readonly imported: string;
   readonly list: (database: Database, brand: string) => Promise<readonly Version[]>;
   readonly describe: (version: Version) => string;
-  readonly afterwards: string;
+  readonly afterward: string;
 }
 
 const generationWords: Words<Generation> = {
@@ -39,7 +39,7 @@ const generationWords: Words<Generation> = {
   imported: "brand",
   list: async (database, brand) => (await listGenerations(database)).filter((generation) => generation.brand === brand),
   describe: ({ id, loadedAt, skus }) => `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(skus)} SKUs`,
-  afterwards:
+  afterward:
     "An unchanged feed is not imported again. A new feed is: pause the job if it would bring the mistake back.",
 };
 
@@ -49,7 +49,7 @@ const presentationWords: Words<StoredPresentation> = {
   imported: "presentation",
   list: listPresentations,
   describe: ({ id, loadedAt, entries }) => `${id}, loaded ${utcTime(loadedAt)}, with ${formatNumber(entries)} entries`,
-  afterwards: "An unchanged file is not imported again. A new file is.",
+  afterward: "An unchanged file is not imported again. A new file is.",
 };
 
 /** @throws ServiceError `conflict` without a current one */
@@ -66,7 +66,7 @@ async function requireStored<Version extends StoredVersion>(
 
 /**
  * Refuses a form that is sent twice or late, so that it changes only what its page showed.
- * @throws ServiceError `conflict` if another version than the page's is current by now
+ * @throws ServiceError `conflict` if the current version is no longer the page's
  */
 function requireFrom(parameters: URLSearchParams, kind: VersionKind, brand: string, current: StoredVersion): void {
   if (parameters.has("from")) requireCurrent(kind, brand, current.id, requireId(parameters, "from"));
@@ -87,7 +87,7 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
       throw new ServiceError("conflict", problem);
     }
     requireFrom(parameters, kind, brand, current);
-    if (target.id === current.id) throw currentByNow(kind, brand, current.id);
+    if (target.id === current.id) throw alreadyReplaced(kind, brand, current.id);
     return {
       title: `Roll back ${words.subject(brand)}`,
       facts: [
@@ -98,7 +98,7 @@ function planVersion<Version extends StoredVersion>(kind: VersionKind, words: Wo
       consequences: [
         `All replicas serve ${noun} ${target.id} within a second. ${words.name} ${current.id} stays stored.`,
         `An import of the ${words.imported} in progress is cancelled.`,
-        words.afterwards,
+        words.afterward,
       ],
       button: `Make ${noun} ${target.id} current`,
       fields: { brand, from: `${current.id}`, to: `${target.id}` },

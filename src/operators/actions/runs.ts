@@ -89,7 +89,7 @@ export const planRetries: Action = async (context, parameters) => {
   // The operator confirmed the jobs on the page, not others that failed meanwhile.
   const runs = found.map(({ run }) => run).join("-");
   if ((parameters.get("runs") || runs) !== runs) {
-    throw new ServiceError("conflict", "Other runs match by now than when this form was loaded.");
+    throw new ServiceError("conflict", "The runs that match have changed since this form was loaded.");
   }
   const { job, brand, standing: outcome } = filter;
   const fields = Object.entries({ job, brand, outcome, runs }).flatMap(([name, value]) =>

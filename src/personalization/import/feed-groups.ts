@@ -42,6 +42,7 @@ class LinePacker {
   styles: number[] = [];
   readonly #feedLines: number[] = [];
   readonly #styles: number[] = [];
+  /** -1 for a line that a later one replaced. */
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   /** -1 for a text. */
