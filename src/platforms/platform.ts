@@ -129,15 +129,9 @@ export interface DeletedProduct {
 
 export interface PlatformProduct {
   readonly product: Product;
-  /**
-   * The platform's time of the last change: ISO 8601 in UTC, always to the same precision, so that
-   * text order is time order.
-   */
+  /** Time of the last change: ISO 8601 in UTC, to one precision, so that text order is time order. */
   readonly updatedAt: string;
-  /**
-   * False for a read too soon after `updatedAt`: the product may have changed again within the same
-   * second, and reads may lag.
-   */
+  /** False for a read too soon after `updatedAt`: reads may lag, and a second may have two changes. */
   readonly isSettled: boolean;
   /** Fields that the platform refused; their last stored values are kept. */
   readonly kept?: readonly KeptFields[];
@@ -199,10 +193,7 @@ export interface CatalogSnapshot extends AsyncDisposable {
   readProducts(): AsyncIterable<Iterable<PlatformProduct | UnusableProduct>>;
 }
 
-/**
- * The most urgent first: for a shopper, for a notification, for a job, and in the background. A read
- * yields to all more urgent ones.
- */
+/** Most urgent first: for a shopper, a notification, a job, in the background. Later ones yield. */
 export type Priority = "live" | "push" | "sync" | "refresh";
 
 /** A budget for requests that all processes of a shop share. */
@@ -212,7 +203,10 @@ export interface SharedPoints {
    * @returns 0, or how many milliseconds to wait before trying again
    */
   take(cost: number, floor: number): Promise<number>;
-  /** @param reported what the platform reports, if known */
+  /**
+   * @param refund points that the request did not spend
+   * @param reported undefined if the response did not report the budget
+   */
   settle(refund: number, reported: PointsReport | undefined): Promise<void>;
 }
 

@@ -5,9 +5,9 @@ import { createFetch, type Fetch } from "../../base/outgoing.ts";
 import { parseRetryAfter } from "../../base/retry-after.ts";
 import type { PointsReport, ReadOptions, SharedPoints } from "../platform.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import { type DocumentSet, Documents } from "./documents.ts";
+import { Documents } from "./documents.ts";
 import { type FieldError, findRefusedField } from "./optional-fields.ts";
-import type { OperationName } from "./queries.ts";
+import type { DocumentSet, OperationName } from "./queries.ts";
 import { type ReportedCost, readCost } from "./reported-cost.ts";
 import { type Responses, shapes } from "./responses.ts";
 import { describeFailure, isBusy, type RequestFailure, retryDelayMs, ShopifyError } from "./retry.ts";
@@ -18,7 +18,6 @@ import type { AccessToken } from "./token.ts";
 export interface RequestOptions extends ReadOptions {
   /** Whether to fail at once, unless Shopify is only busy. */
   readonly isCheck?: boolean;
-  readonly onResponse?: (sent: SentRequest) => void;
 }
 
 export interface SentRequest {
@@ -33,7 +32,7 @@ export type SendRequest = <Name extends OperationName>(
   operation: Name,
   variables: object,
   options: RequestOptions,
-) => Promise<Responses[Name]>;
+) => Promise<Responses[Name] & { readonly sent: SentRequest }>;
 
 export interface ClientOptions {
   readonly url: string;
@@ -62,16 +61,16 @@ interface Body {
   readonly extensions?: { readonly cost?: unknown };
 }
 
-type Outcome =
-  | { readonly data: unknown }
-  | {
-      readonly failure: RequestFailure;
-      /** The same request may succeed with a new access token. */
-      readonly canRenewToken?: boolean;
-      /** The same request may succeed without the fields that these errors refuse. */
-      readonly errors?: readonly FieldError[];
-      readonly sent?: DocumentSet;
-    };
+interface Failed {
+  readonly failure: RequestFailure;
+  /** The same request may succeed with a new access token. */
+  readonly canRenewToken?: boolean;
+  /** The same request may succeed without the fields that these errors refuse. */
+  readonly errors?: readonly FieldError[];
+  readonly sent?: SentRequest;
+}
+
+type Outcome = { readonly data: object; readonly sent: SentRequest } | Failed;
 
 export function createClient({ random = Math.random, ...options }: ClientOptions): SendRequest {
   const documents = options.documents ?? new Documents(options.log);
@@ -86,10 +85,10 @@ export function createClient({ random = Math.random, ...options }: ClientOptions
       const outcome = await send(operation, variables, requestOptions);
       if ("data" in outcome) {
         breaker.succeed(operation);
-        return outcome.data as Responses[Name];
+        return { ...(outcome.data as Responses[Name]), sent: outcome.sent };
       }
       const { failure, errors } = outcome;
-      if (errors !== undefined && documents.leaveOut(errors, outcome.sent)) continue;
+      if (errors !== undefined && documents.leaveOut(errors, outcome.sent?.documents)) continue;
       if (outcome.canRenewToken && !isTokenRenewed) {
         isTokenRenewed = true;
         continue;
@@ -118,7 +117,7 @@ function createSender({
   const throttle = new Throttle();
   const costs = new Map<string, number>();
   const takeShared = createPointsTaker(points, log);
-  const checkVersion = createVersionCheck(log, apiVersionOf(url));
+  const checkVersion = createVersionCheck(log, url);
 
   return async (operation: OperationName, variables: object, options: RequestOptions): Promise<Outcome> => {
     const key = costKey(operation, variables);
@@ -132,21 +131,22 @@ function createSender({
       shared = await takeShared(cost, options);
       const accessToken = await token.get(options.signal);
       const postedAtMs = performance.now();
-      const sent = documents.current;
-      const body = { query: sent.documents[operation], operationName: operation, variables };
+      const { current } = documents;
+      const body = { query: current.documents[operation], operationName: operation, variables };
       const response = await post(fetch, url, accessToken, body, options.signal);
       const platformMs = respondedAtMs(response) - (performance.now() - postedAtMs);
       checkVersion(response.headers.get("x-shopify-api-version"));
       const canRenewToken = response.status === 401 && token.renew(accessToken);
-      if (!response.ok) return { failure: toStatusFailure(response), canRenewToken };
+      if (!response.ok) {
+        const { status, headers } = response;
+        return { failure: { kind: "status", status, retryAfterS: parseRetryAfter(headers) }, canRenewToken };
+      }
       const answer: Body = Object(await readJson(response, maxBodyMegabytes));
       const reported = readCost(answer.extensions?.cost);
       status = reported?.status;
       if (reported !== undefined) refund = cost - reported.actual;
       if (reported !== undefined) costs.set(key, reported.requested);
-      const outcome = toOutcome(operation, answer, reported);
-      if ("data" in outcome) options.onResponse?.({ sentAtMs: platformMs, documents: sent });
-      return { ...outcome, sent };
+      return { ...toOutcome(operation, answer, reported), sent: { sentAtMs: platformMs, documents: current } };
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof ShopifyError) return { failure: error.failure };
@@ -163,10 +163,9 @@ function createSender({
 const costKey = (operation: string, variables: object) =>
   [operation, ...Object.values(variables).filter((value) => typeof value === "number")].join(" ");
 
-const apiVersionOf = (url: string) => /\/admin\/api\/([^/]+)\//.exec(url)?.[1];
-
 /** Warns once about each version of the API that Shopify serves instead of the requested one. */
-function createVersionCheck(log: Log, requested: string | undefined): (served: string | null) => void {
+function createVersionCheck(log: Log, url: string): (served: string | null) => void {
+  const requested = /\/admin\/api\/([^/]+)\//.exec(url)?.[1];
   const known = new Set([requested]);
   return (served) => {
     if (served === null || requested === undefined || known.has(served)) return;
@@ -192,26 +191,21 @@ function respondedAtMs({ headers }: Response): number {
   return Number.isNaN(dateMs) ? Date.now() : dateMs;
 }
 
-function toStatusFailure({ status, headers }: Response): RequestFailure {
-  const retryAfterS = parseRetryAfter(headers);
-  return { kind: "status", status, ...(retryAfterS !== undefined && { retryAfterS }) };
-}
-
 type ShopifyErrorEntry = FieldError & { readonly message?: string };
 
 /** A part of one product, below which another product may be fine. */
 const ofOneProduct = /^\.product(Variant)?\./;
 
-function toOutcome(operation: OperationName, { data, errors }: Body, cost: ReportedCost | undefined): Outcome {
+function toOutcome(operation: OperationName, { data, errors }: Body, cost: ReportedCost | undefined) {
   if (errors != null && !(Array.isArray(errors) && errors.length === 0)) {
     const entries = (Array.isArray(errors) ? errors : [errors]).map(toErrorEntry);
     return { failure: toGraphqlFailure(entries, cost), errors: entries };
   }
   // A proxy may break the schema.
   const path = shapes[operation](data);
-  if (path === undefined) return { data };
+  if (path === undefined) return { data: data as object };
   const message = `the response has no valid data${path}`;
-  return { failure: { kind: "network", message, isPartial: ofOneProduct.test(path) } };
+  return { failure: { kind: "network", message, isPartial: ofOneProduct.test(path) } as const };
 }
 
 /** Shopify also sends plain text instead of a list of objects. */

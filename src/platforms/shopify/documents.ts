@@ -1,31 +1,9 @@
 import type { Log } from "../../base/log.ts";
-import type { KeptFields } from "../platform.ts";
-import {
-  type FieldError,
-  findRefusedField,
-  isOptional,
-  type OptionalField,
-  optionalFields,
-} from "./optional-fields.ts";
-import { createDocuments } from "./queries.ts";
+import { type FieldError, findRefusedField, isOptional, type OptionalField } from "./optional-fields.ts";
+import { createDocuments, type DocumentOptions, type DocumentSet } from "./queries.ts";
 
 /** Refused fields are requested again after this time, because a scope may have been granted. */
 const refusedMs = 3_600_000;
-
-export type DocumentSet = ReturnType<typeof createDocuments> & {
-  /** Fields of the contract that the documents do not read. */
-  readonly kept: readonly KeptFields[];
-  /** The namespaces of the metafields to keep; empty for all. */
-  readonly namespaces: readonly string[];
-  readonly publication: string;
-};
-
-export interface ProductChoice {
-  /** The publication whose products are visible; the online store by default. */
-  readonly publication?: string;
-  /** The namespaces of metafields; all by default. */
-  readonly namespaces?: readonly string[];
-}
 
 /** The documents of a client, without the optional fields that Shopify refuses. */
 export class Documents {
@@ -33,13 +11,13 @@ export class Documents {
   readonly #nowMs: () => number;
   /** When each refused field is requested again. */
   readonly #refused = new Map<OptionalField, number>();
-  readonly #choice: ProductChoice;
+  readonly #options: DocumentOptions;
   #current: DocumentSet;
 
-  constructor(log: Log, choice: ProductChoice = {}, nowMs: () => number = () => performance.now()) {
+  constructor(log: Log, options: Omit<DocumentOptions, "refused"> = {}, nowMs: () => number = () => performance.now()) {
     this.#log = log;
     this.#nowMs = nowMs;
-    this.#choice = choice;
+    this.#options = options;
     this.#current = this.#create();
   }
 
@@ -51,10 +29,7 @@ export class Documents {
     return this.#current;
   }
 
-  /**
-   * @param sent the documents of the request
-   * @returns whether fewer fields are now selected, so that the request may succeed
-   */
+  /** @returns whether fewer fields are now selected than were sent, so that the request may succeed */
   leaveOut(errors: readonly FieldError[], sent?: DocumentSet): boolean {
     const refused = new Set(errors.map(findRefusedField).filter((field) => field !== undefined));
     const left = [...refused].filter(isOptional).filter((field) => !this.#refused.has(field));
@@ -67,9 +42,6 @@ export class Documents {
   }
 
   #create(): DocumentSet {
-    const refused = new Set(this.#refused.keys());
-    const kept = [...refused].map((field) => optionalFields[field]);
-    const { publication = "", namespaces = [] } = this.#choice;
-    return { ...createDocuments({ publication, namespaces, refused }), kept, publication, namespaces };
+    return createDocuments({ ...this.#options, refused: new Set(this.#refused.keys()) });
   }
 }

@@ -1,8 +1,8 @@
 import { hideCredentials } from "../../base/credentials.ts";
 import type { Log } from "../../base/log.ts";
-import { createFetch, type Fetch } from "../../base/outgoing.ts";
+import { createFetch } from "../../base/outgoing.ts";
 import type { Platform, SharedPoints } from "../platform.ts";
-import { createClient, type SendRequest } from "./client.ts";
+import { type ClientOptions, createClient, type SendRequest } from "./client.ts";
 import { Documents } from "./documents.ts";
 import { listDeletions } from "./list-deletions.ts";
 import { countProducts, findProductId, listProducts } from "./list-products.ts";
@@ -50,12 +50,7 @@ export function createShopify(settings: ShopifySettings, log: Log, points?: Shar
   };
 }
 
-interface ConnectionContext {
-  readonly documents: Documents;
-  readonly log: Log;
-  readonly points: SharedPoints | undefined;
-  readonly fetch: Fetch;
-}
+type ConnectionContext = Required<Pick<ClientOptions, "documents" | "log" | "points" | "fetch">>;
 
 function connect(settings: ShopifySettings, context: ConnectionContext): SendRequest {
   const { shopifyAccessToken, shopifyClientId, shopifyClientSecret } = settings;

@@ -13,11 +13,7 @@ export function localTimeFormatter(ianaTimezone: string): (utc: string) => strin
   return (utc) => {
     const instant = Temporal.Instant.from(utc).epochMilliseconds;
     const { offsetMs } = zone(instant);
-    let offset = offsets.get(offsetMs);
-    if (offset === undefined) {
-      offset = toText(offsetMs);
-      offsets.set(offsetMs, offset);
-    }
+    const offset = offsets.getOrInsertComputed(offsetMs, toText);
     return new Date(instant + offsetMs).toISOString().slice(0, -".000Z".length) + offset;
   };
 }

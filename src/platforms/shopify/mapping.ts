@@ -1,6 +1,6 @@
 import type { Image, Metafield, Option, Product, Variant } from "../../contract/product.ts";
 import { addressOf, type Id, parseProductId, toId, toMoney } from "../../contract/product-values.ts";
-import type { PlatformProduct, UnnamedImage, UnusableProduct } from "../platform.ts";
+import { lagMs, type PlatformProduct, type UnnamedImage, type UnusableProduct } from "../platform.ts";
 import type {
   CompleteProduct,
   CompleteVariant,
@@ -9,8 +9,17 @@ import type {
   ShopifyMetafield,
   ShopifyOption,
 } from "./complete-product.ts";
-import type { DocumentSet } from "./documents.ts";
 import { localTimeFormatter } from "./local-time.ts";
+import type { DocumentSet } from "./queries.ts";
+
+/** Two changes within a second have the same `updatedAt`. */
+const sameDateMs = 2000;
+
+/**
+ * Any response may lag behind `updatedAt` by this much, so only a later read is certain to show the
+ * last change, and several responses the same state.
+ */
+export const settleMs = sameDateMs + lagMs;
 
 type ToLocal = (utc: string) => string;
 
@@ -28,20 +37,18 @@ export const unitsOf = (timeZone: string, weightUnit: string, readAtMs: number):
   readAtMs,
 });
 
-const nothingChosen = { kept: [], namespaces: [], publication: "" };
-
-/** @param options fields that were not read, namespaces of metafields to keep, and the publication */
 export function convert(
   product: CompleteProduct,
   shop: ShopUnits,
-  { kept, namespaces, publication }: Pick<DocumentSet, "kept" | "namespaces" | "publication"> = nothingChosen,
-): Omit<PlatformProduct, "isSettled"> | UnusableProduct {
+  { kept, namespaces, publication }: DocumentSet,
+): PlatformProduct | UnusableProduct {
   try {
     const chosen = namespaces.length === 0 ? product : onlyNamespaces(product, namespaces);
     const unnamedImages: UnnamedImage[] = [];
     return {
       product: toProduct(chosen, shop, publication, unnamedImages),
       updatedAt: product.updatedAt,
+      isSettled: shop.readAtMs >= Date.parse(product.updatedAt) + settleMs,
       ...(kept.length > 0 && { kept }),
       ...(unnamedImages.length > 0 && { unnamedImages }),
     };
@@ -114,15 +121,9 @@ function publicationTime(
   return date !== undefined && Date.parse(date) > readAtMs ? date : null;
 }
 
-interface Positioned {
-  readonly position: number;
-}
+const byPosition = (a: { readonly position: number }, b: { readonly position: number }) => a.position - b.position;
 
-const byPosition = (a: Positioned, b: Positioned) => a.position - b.position;
-
-/**
- * `UNLISTED` is newer than the contract; Shopify's REST API of that time reports it as `active`.
- */
+/** `UNLISTED` is newer than the contract; the REST API of its time reports it as `active`. */
 function toStatus(status: string): string {
   if (status === "UNLISTED") return "active";
   // Another one would hide every product that has it.

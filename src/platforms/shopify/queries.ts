@@ -1,6 +1,5 @@
-import { listingDocuments } from "./listing-queries.ts";
-import type { OptionalField } from "./optional-fields.ts";
-import { subscriptionDocuments } from "./subscription-queries.ts";
+import type { KeptFields } from "../platform.ts";
+import { type OptionalField, optionalFields } from "./optional-fields.ts";
 
 /** A selection: its fields in order, each with its arguments and its own selection. */
 type Selection = readonly string[];
@@ -28,15 +27,89 @@ const metafield: Selection = "id legacyResourceId namespace key value type descr
 // Product.images is deprecated, but is the only source of the contract's image identifiers.
 const image: Selection = "id url altText width height".split(" ");
 
+const onlyImages = 'sortKey: POSITION, query: "media_type:IMAGE"';
+
 const mediaFields = "... on MediaImage { createdAt updatedAt image { url } }";
 
 const publicationFields = "publishDate publication { id }";
 
 const pageInfo = "pageInfo { hasNextPage endCursor }";
 
+/** The documents that select the same whatever the settings are. */
+const fixedDocuments = {
+  Shop: "query Shop { shop { id myshopifyDomain ianaTimezone weightUnit } }",
+  // Grouped, so that siblings keep their order, which is the only position that an image has.
+  BulkRun: `
+mutation BulkRun($query: String!) {
+  bulkOperationRunQuery(query: $query, groupObjects: true) {
+    bulkOperation { id status }
+    userErrors { code field message }
+  }
+}`,
+  BulkOperation: `
+query BulkOperation($id: ID!) {
+  bulkOperation(id: $id) { id status errorCode completedAt objectCount fileSize url }
+}`,
+  BulkCancel: `
+mutation BulkCancel($id: ID!) {
+  bulkOperationCancel(id: $id) { bulkOperation { id status } userErrors { field message } }
+}`,
+  // Cheap, so that only products that changed are read in full.
+  ProductsUpdatedSince: `
+query ProductsUpdatedSince($query: String, $first: Int!, $after: String) {
+  products(first: $first, after: $after, query: $query, sortKey: UPDATED_AT) {
+    nodes { legacyResourceId updatedAt } ${pageInfo}
+  }
+}`,
+  ProductByHandle: `
+query ProductByHandle($handle: String!) {
+  productByIdentifier(identifier: {handle: $handle}) { legacyResourceId }
+}`,
+  // For a page that cannot be read because of one of its products.
+  ProductIdsPage: `
+query ProductIdsPage($query: String, $first: Int!, $after: String) {
+  shop { id }
+  products(first: $first, after: $after, query: $query, sortKey: ID) {
+    nodes { legacyResourceId } ${pageInfo}
+  }
+}`,
+  // Without a limit, the count ends at 10,000.
+  ProductsCount: "query ProductsCount { productsCount(limit: null) { count } }",
+  DeletionsSince: `
+query DeletionsSince($query: String!, $first: Int!, $after: String) {
+  deletionEvents(first: $first, after: $after, query: $query, subjectTypes: [PRODUCT], sortKey: CREATED_AT) {
+    nodes { occurredAt subjectId } ${pageInfo}
+  }
+}`,
+  DestructionsSince: `
+query DestructionsSince($query: String!, $first: Int!, $after: String) {
+  events(first: $first, after: $after, query: $query, sortKey: CREATED_AT) {
+    nodes { action createdAt ... on BasicEvent { subjectId } } ${pageInfo}
+  }
+}`,
+  WebhookSubscriptions: `
+query WebhookSubscriptions($first: Int!, $after: String) {
+  webhookSubscriptions(first: $first, after: $after) {
+    nodes { id topic uri includeFields } ${pageInfo}
+  }
+}`,
+  WebhookSubscriptionCreate: `
+mutation WebhookSubscriptionCreate($topic: WebhookSubscriptionTopic!, $input: WebhookSubscriptionInput!) {
+  payload: webhookSubscriptionCreate(topic: $topic, webhookSubscription: $input) { userErrors { field message } }
+}`,
+  WebhookSubscriptionUpdate: `
+mutation WebhookSubscriptionUpdate($id: ID!, $input: WebhookSubscriptionInput!) {
+  payload: webhookSubscriptionUpdate(id: $id, webhookSubscription: $input) { userErrors { field message } }
+}`,
+  WebhookSubscriptionDelete: `
+mutation WebhookSubscriptionDelete($id: ID!) {
+  payload: webhookSubscriptionDelete(id: $id) { userErrors { field message } }
+}`,
+};
+
 export interface DocumentOptions {
   readonly refused?: ReadonlySet<OptionalField>;
-  /** Global identifier of the publication whose products are visible; the online store by default. */
+  /** Global identifier of the publication whose products are visible; empty for the online store. */
   readonly publication?: string;
   /** Namespaces of the metafields to read; all by default. */
   readonly namespaces?: readonly string[];
@@ -65,11 +138,19 @@ export function createDocuments({ refused = new Set(), publication = "", namespa
       ? []
       : [`resourcePublications(${scheduledToo}, first: 25) { nodes { ${publicationFields} } }`]),
     `images(first: $images, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }`,
-    `media(first: $images, sortKey: POSITION, query: "media_type:IMAGE") { nodes { ${mediaFields} } ${pageInfo} }`,
+    `media(first: $images, ${onlyImages}) { nodes { ${mediaFields} } ${pageInfo} }`,
     metafieldsPage("$metafields"),
     `variants(first: $variants, sortKey: POSITION) { nodes { ${pagedVariant} } ${pageInfo} }`,
   ]);
   const pageSizes = `$images: Int!, $variants: Int!, ${usedSizes(firstPages)}`;
+
+  const nextPage = (name: string, list: string, choice: string, fields: string) => `
+query ${name}($id: ID!, $first: Int!, $after: String, ${usedSizes(fields)}) {
+  product(id: $id) {
+    updatedAt
+    ${list}(first: $first, after: $after, ${choice}) { nodes { ${fields} } ${pageInfo} }
+  }
+}`;
 
   const documents = {
     ProductById: `
@@ -85,21 +166,8 @@ query ProductsPage($query: String, $first: Int!, $after: String, ${pageSizes}) {
   products(first: $first, after: $after, query: $query, sortKey: ID) { nodes { ${firstPages} } ${pageInfo} }
 }`,
 
-    ProductVariantsPage: `
-query ProductVariantsPage($id: ID!, $first: Int!, $after: String, ${usedSizes(pagedVariant)}) {
-  product(id: $id) {
-    updatedAt
-    variants(first: $first, after: $after, sortKey: POSITION) { nodes { ${pagedVariant} } ${pageInfo} }
-  }
-}`,
-
-    ProductMetafieldsPage: `
-query ProductMetafieldsPage($id: ID!, $first: Int!, $after: String) {
-  product(id: $id) {
-    updatedAt
-    metafields(first: $first, after: $after ${ofNamespace}) { nodes { ${metafieldFields} } ${pageInfo} }
-  }
-}`,
+    ProductVariantsPage: nextPage("ProductVariantsPage", "variants", "sortKey: POSITION", pagedVariant),
+    ProductMetafieldsPage: nextPage("ProductMetafieldsPage", "metafields", ofNamespace, metafieldFields),
 
     VariantMetafieldsPage: `
 query VariantMetafieldsPage($id: ID!, $productId: ID!, $first: Int!, $after: String) {
@@ -109,48 +177,10 @@ query VariantMetafieldsPage($id: ID!, $productId: ID!, $first: Int!, $after: Str
   }
 }`,
 
-    ProductImagesPage: `
-query ProductImagesPage($id: ID!, $first: Int!, $after: String) {
-  product(id: $id) {
-    updatedAt
-    images(first: $first, after: $after, sortKey: POSITION) { nodes { ${imageFields} } ${pageInfo} }
-  }
-}`,
+    ProductImagesPage: nextPage("ProductImagesPage", "images", "sortKey: POSITION", imageFields),
+    ProductMediaPage: nextPage("ProductMediaPage", "media", onlyImages, mediaFields),
 
-    ProductMediaPage: `
-query ProductMediaPage($id: ID!, $first: Int!, $after: String) {
-  product(id: $id) {
-    updatedAt
-    media(first: $first, after: $after, sortKey: POSITION, query: "media_type:IMAGE") {
-      nodes { ${mediaFields} }
-      ${pageInfo}
-    }
-  }
-}`,
-
-    Shop: "query Shop { shop { id myshopifyDomain ianaTimezone weightUnit } }",
-
-    // Grouped, so that siblings keep their order, which is the only position that an image has.
-    BulkRun: `
-mutation BulkRun($query: String!) {
-  bulkOperationRunQuery(query: $query, groupObjects: true) {
-    bulkOperation { id status }
-    userErrors { code field message }
-  }
-}`,
-
-    BulkOperation: `
-query BulkOperation($id: ID!) {
-  bulkOperation(id: $id) { id status errorCode completedAt objectCount fileSize url }
-}`,
-
-    BulkCancel: `
-mutation BulkCancel($id: ID!) {
-  bulkOperationCancel(id: $id) { bulkOperation { id status } userErrors { field message } }
-}`,
-
-    ...listingDocuments,
-    ...subscriptionDocuments,
+    ...fixedDocuments,
   };
 
   /**
@@ -172,7 +202,9 @@ mutation BulkCancel($id: ID!) {
     )} }`,
     media: `{ ${all("products", `id ${publications} ${select("Product", [all("media", `id ${mediaFields}`)])}`)} }`,
   };
-  return { documents, bulkQueries };
+  /** Fields of the contract that the documents do not read. */
+  const kept: readonly KeptFields[] = Array.from(refused, (field) => optionalFields[field]);
+  return { documents, bulkQueries, kept, namespaces, publication };
 }
 
 /** Declares the variables for the sizes of optional lists that a selection has. */
@@ -185,4 +217,5 @@ const usedSizes = (selection: string) =>
 /** With every field. */
 export const { documents, bulkQueries } = createDocuments();
 
+export type DocumentSet = ReturnType<typeof createDocuments>;
 export type OperationName = keyof typeof documents;

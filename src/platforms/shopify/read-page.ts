@@ -1,7 +1,7 @@
 import type { CatalogPage, PlatformProduct, UnusableProduct } from "../platform.ts";
 import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
 import { convert, unitsOf } from "./mapping.ts";
-import { firstSizes, settleMs, toComplete } from "./read-product.ts";
+import { firstSizes, toComplete } from "./read-product.ts";
 import { product as productShape, type Responses } from "./responses.ts";
 import { isOfProducts, isTooLarge, ShopifyError } from "./retry.ts";
 
@@ -53,13 +53,8 @@ interface PageRead {
 }
 
 async function readPage(request: SendRequest, variables: object, options: RequestOptions): Promise<PageRead> {
-  let sent: SentRequest | undefined;
-  const onResponse = (request: SentRequest) => {
-    sent = request;
-  };
-  const sizes = { ...variables, ...firstSizes };
-  const response = await request("ProductsPage", sizes, { ...options, onResponse });
-  return { products: response.products, page: toCatalogPage(response, sent) };
+  const response = await request("ProductsPage", { ...variables, ...firstSizes }, options);
+  return { products: response.products, page: toCatalogPage(response, response.sent) };
 }
 
 /** One of the products cannot be read, but the error does not say which. */
@@ -74,23 +69,20 @@ const startAfter = (id: bigint | undefined): { query: string | null; after: stri
   after: null,
 });
 
-function toCatalogPage({ shop, products }: Responses["ProductsPage"], sent: SentRequest | undefined): PageRead["page"] {
-  const startedAtMs = sent?.sentAtMs ?? 0;
-  const units = unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs);
+function toCatalogPage(
+  { shop, products }: Responses["ProductsPage"],
+  { sentAtMs: readAtMs, documents }: SentRequest,
+): PageRead["page"] {
+  const units = unitsOf(shop.ianaTimezone, shop.weightUnit, readAtMs);
   const converted: (PlatformProduct | UnusableProduct)[] = [];
   const unread: bigint[] = [];
   for (const product of products.nodes) {
     // Read alone, such a product is named, and the others of the page are stored.
     const complete = productShape(product) === undefined ? toComplete(product) : undefined;
-    if (complete === undefined) {
-      unread.push(BigInt(product.legacyResourceId));
-      continue;
-    }
-    const read = convert(complete, units, sent?.documents);
-    const isSettled = startedAtMs >= Date.parse(product.updatedAt) + settleMs;
-    converted.push("unusable" in read ? read : { ...read, isSettled });
+    if (complete === undefined) unread.push(BigInt(product.legacyResourceId));
+    else converted.push(convert(complete, units, documents));
   }
-  return { shopId: shop.id, readAtMs: startedAtMs, products: converted, unread };
+  return { shopId: shop.id, readAtMs, products: converted, unread };
 }
 
 const probeSizes = { first: 5, images: 1, variants: 1, variantMetafields: 1, metafields: 1 };

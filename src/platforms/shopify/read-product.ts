@@ -1,18 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ChangingProductError, lagMs, type ProductReading, UnusableProductError } from "../platform.ts";
-import type { RequestOptions, SendRequest, SentRequest } from "./client.ts";
+import { ChangingProductError, type ProductReading, UnusableProductError } from "../platform.ts";
+import type { RequestOptions, SendRequest } from "./client.ts";
 import type { CompleteProduct, CompleteVariant, FirstPage, PagedVariant } from "./complete-product.ts";
-import { convert, unitsOf } from "./mapping.ts";
+import { convert, settleMs, unitsOf } from "./mapping.ts";
 import { describeFailure, isOfProducts, isTooLarge, ShopifyError } from "./retry.ts";
-
-/** Two changes within a second have the same `updatedAt`. */
-const sameDateMs = 2000;
-
-/**
- * Any response may lag behind `updatedAt` by this much, so only a later read is certain to show the
- * last change, and several responses the same state.
- */
-export const settleMs = sameDateMs + lagMs;
 
 interface NodePage<Node> {
   readonly nodes: readonly Node[];
@@ -74,18 +65,14 @@ export async function readProduct(request: SendRequest, id: bigint, options: Req
 
 async function readOnce(request: SendRequest, id: bigint, options: RequestOptions): Promise<ProductReading> {
   const beganMs = performance.now();
-  let sent: SentRequest[] = [];
   const gid = `gid://shopify/Product/${id}`;
   const readDocument = async (sizes: typeof firstSizes) => {
-    const onResponse = (response: SentRequest) => {
-      sent = [response];
-    };
-    const response = await request("ProductById", { id: gid, ...sizes }, { ...options, onResponse });
-    const { shop, product } = response;
+    const response = await request("ProductById", { id: gid, ...sizes }, options);
+    const { product } = response;
     if (product !== null && product.id !== gid) {
       throw new ShopifyError("ProductById", { kind: "network", message: "the response is about another product" });
     }
-    return { shop, product, complete: product === null ? undefined : toComplete(product) };
+    return { ...response, complete: product === null ? undefined : toComplete(product) };
   };
   let read = await readDocument(firstSizes);
   if (read.product !== null && read.complete === undefined) {
@@ -95,24 +82,27 @@ async function readOnce(request: SendRequest, id: bigint, options: RequestOption
       throw error;
     });
   }
-  const { shop, product } = read;
-  const startedAtMs = () => Math.min(...sent.map(({ sentAtMs }) => sentAtMs));
-  const reading = () => ({ shopId: shop.id, readAtMs: startedAtMs(), beganMs, isPaged: sent.length > 1 });
+  const { shop, product, sent } = read;
+  const all = [sent];
+  const readAtMs = () => Math.min(...all.map(({ sentAtMs }) => sentAtMs));
+  const reading = () => ({ shopId: shop.id, readAtMs: readAtMs(), beganMs, isPaged: all.length > 1 });
   if (product === null) return { ...reading(), found: undefined };
   let { complete } = read;
   if (complete === undefined) {
-    const waitMs = Date.parse(product.updatedAt) + settleMs - startedAtMs();
+    const waitMs = Date.parse(product.updatedAt) + settleMs - readAtMs();
     if (waitMs > 0) throw new ChangedWhileRead([product.updatedAt], waitMs);
-    const onResponse = (response: SentRequest) => void sent.push(response);
-    complete = await completeProduct(request, gid, product, { ...options, onResponse });
+    const requestPage: SendRequest = async (operation, variables, options) => {
+      const page = await request(operation, variables, options);
+      all.push(page.sent);
+      return page;
+    };
+    complete = await completeProduct(requestPage, gid, product, options);
   }
-  const [documents, ...others] = new Set(sent.map((each) => each.documents));
   // A field was refused, or is asked for again, between two pages.
-  if (others.length > 0) throw new ChangedWhileRead([product.updatedAt]);
-  const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit, startedAtMs()), documents);
+  if (all.some(({ documents }) => documents !== sent.documents)) throw new ChangedWhileRead([product.updatedAt]);
+  const found = convert(complete, unitsOf(shop.ianaTimezone, shop.weightUnit, readAtMs()), sent.documents);
   if ("unusable" in found) throw new UnusableProductError(found.unusable);
-  const isSettled = startedAtMs() >= Date.parse(product.updatedAt) + settleMs;
-  return { ...reading(), found: { ...found, isSettled } };
+  return { ...reading(), found };
 }
 
 /** @returns undefined if the product has more pages */

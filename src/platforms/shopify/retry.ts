@@ -6,7 +6,7 @@ export type RequestFailure =
   | { readonly kind: "network"; readonly message: string; readonly isPartial?: boolean }
   /** A response that is larger than any should be. */
   | { readonly kind: "large"; readonly message: string }
-  | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number }
+  | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number | undefined }
   /** The cost budget lacks the points that the request needs; they are restored after `waitMs`. */
   | { readonly kind: "throttled"; readonly waitMs: number }
   | { readonly kind: "grant"; readonly status: number }
@@ -29,7 +29,7 @@ export class ShopifyError extends PlatformError {
   }
 }
 
-export interface Attempt {
+interface Attempt {
   /** Counted from 1. */
   readonly number: number;
   readonly elapsedMs: number;

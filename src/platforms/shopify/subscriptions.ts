@@ -1,5 +1,5 @@
 import { ServiceError } from "../../base/errors.ts";
-import type { Subscription, Subscriptions } from "../platform.ts";
+import type { Subscriptions } from "../platform.ts";
 import type { RequestOptions, SendRequest } from "./client.ts";
 import { listPages } from "./list-pages.ts";
 import type { Responses } from "./responses.ts";
@@ -19,7 +19,8 @@ export function createSubscriptions(request: SendRequest, isReceiving: boolean, 
   return {
     topics: webhookTopics,
     path: webhookPath,
-    list: async (signal) => (await listAll(request, signal)).map(toSubscription),
+    list: async (signal) =>
+      (await listAll(request, signal)).map(({ id, topic, uri }) => ({ id, topic: topicOf(topic), address: uri })),
     subscribe: async (address, signal) => {
       if (!isReceiving) {
         throw new ServiceError(
@@ -47,12 +48,6 @@ const optionsOf = (signal: AbortSignal): RequestOptions => ({ priority: "sync", 
 /** A topic as deliveries name it, such as `products/update`. */
 const topicOf = (name: string) => webhookTopics.find((topic) => nameOf(topic) === name) ?? name;
 const nameOf = (topic: string) => topic.toUpperCase().replace("/", "_");
-
-const toSubscription = ({ id, topic, uri }: WebhookSubscription): Subscription => ({
-  id,
-  topic: topicOf(topic),
-  address: uri,
-});
 
 async function listAll(request: SendRequest, signal: AbortSignal): Promise<WebhookSubscription[]> {
   const options = optionsOf(signal);

@@ -340,9 +340,8 @@ test("pages of two states with the same updatedAt are not mixed, though one lags
   const lagging: SendRequest = async (operation, variables, options) => {
     asked.push(operation);
     isFirst = asked.length <= 2;
-    const onResponse: typeof options.onResponse = ({ documents }) =>
-      options.onResponse?.({ documents, sentAtMs: changedAtMs + (isFirst ? 11_900 : 12_100) });
-    return await earlier(operation, variables, { ...options, onResponse });
+    const answer = await earlier(operation, variables, options);
+    return { ...answer, sent: { ...answer.sent, sentAtMs: changedAtMs + (isFirst ? 11_900 : 12_100) } };
   };
   const askedAtMs = performance.now();
   const { found, beganMs, isPaged } = await readProduct(lagging, BigInt(id), { ...live(), priority: "push" });
@@ -358,11 +357,10 @@ test("a read within the lag of a change is not settled: it may show an earlier c
   const changedAtMs = Date.parse(catalog.findProduct(`${id}`)?.updatedAt ?? "");
   const isSettledAfter = async (ms: number) => {
     const dated = changed((_, data) => data);
-    const read: SendRequest = (operation, variables, options) =>
-      dated(operation, variables, {
-        ...options,
-        onResponse: ({ documents }) => options.onResponse?.({ documents, sentAtMs: changedAtMs + ms }),
-      });
+    const read: SendRequest = async (operation, variables, options) => {
+      const answer = await dated(operation, variables, options);
+      return { ...answer, sent: { ...answer.sent, sentAtMs: changedAtMs + ms } };
+    };
     return (await readFound(read, id, live()))?.isSettled;
   };
   expect(await isSettledAfter(11_999)).toBe(false);

@@ -1,11 +1,12 @@
+import { inBatches } from "../../../base/batches.ts";
 import type { Log } from "../../../base/log.ts";
 import type { CatalogSnapshot, PlatformProduct, Shop, UnusableProduct } from "../../platform.ts";
 import type { RequestOptions, SendRequest } from "../client.ts";
 import type { CompleteProduct } from "../complete-product.ts";
-import type { DocumentSet, Documents } from "../documents.ts";
-import { convert, type ShopUnits, unitsOf } from "../mapping.ts";
+import type { Documents } from "../documents.ts";
+import { convert, type ShopUnits, settleMs, unitsOf } from "../mapping.ts";
+import type { DocumentSet } from "../queries.ts";
 import { findRefusedFields } from "../read-page.ts";
-import { settleMs } from "../read-product.ts";
 import { completeProduct } from "../responses.ts";
 import { type DownloadOptions, downloadBulkResults } from "./download.ts";
 import { BulkFailedError, type BulkResult, runBulkOperation } from "./operation.ts";
@@ -96,12 +97,7 @@ async function* readProducts(
     return "unusable" in converted ? converted : { ...converted, isSettled };
   };
   for await (const products of partitions.readProducts()) {
-    for (let start = 0; start < products.length; start += batchSize) {
-      // Mapped lazily, so that only one product at a time is in memory in both forms.
-      yield products
-        .slice(start, start + batchSize)
-        .values()
-        .map(toPlatformProduct);
-    }
+    // Mapped lazily, so that only one product at a time is in memory in both forms.
+    for (const batch of inBatches(products, batchSize)) yield batch.values().map(toPlatformProduct);
   }
 }

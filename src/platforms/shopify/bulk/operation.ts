@@ -20,9 +20,6 @@ export interface BulkResult extends BulkFile {
 /** Shopify accepted the operation and did not complete it. */
 export class BulkFailedError extends BulkReadError {}
 
-/** Shopify accepted the operation, and has made no progress for a long time. */
-class BulkStuckError extends BulkReadError {}
-
 const firstPollMs = 250;
 const maxPollMs = 10_000;
 /** Attempts to start while Shopify runs as many bulk operations as it allows. */
@@ -65,9 +62,7 @@ export async function runBulkOperation(
         progressAtMs = performance.now();
       } else if (performance.now() - progressAtMs > stuckMs) {
         const minutes = Math.round(stuckMs / 60_000);
-        throw new BulkStuckError(
-          `the bulk operation for ${name} was ${status} for ${minutes} minutes without progress`,
-        );
+        throw new BulkReadError(`the bulk operation for ${name} was ${status} for ${minutes} minutes without progress`);
       }
     }
   } catch (error) {

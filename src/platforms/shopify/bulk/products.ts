@@ -34,6 +34,8 @@ interface Lists {
   readonly variants: CompleteVariant[];
 }
 
+const createLists = (): Lists => ({ images: [], media: [], metafields: [], publications: [], variants: [] });
+
 /** @throws SyntaxError at a line that is not JSON, where the parser alone would stop silently */
 function parseLines(text: string): Line[] {
   const { values, done, error } = Bun.JSONL.parseChunk(text);
@@ -47,8 +49,8 @@ export function buildProducts(text: Uint8Array): CompleteProduct[] {
   const cores = new Map<string, Core>();
   const lists = new Map<string, Lists>();
   const metafieldsOf = new Map<string, ShopifyMetafield[]>();
-  const listsOf = getOrCreate(lists, () => ({ images: [], media: [], metafields: [], publications: [], variants: [] }));
-  const variantMetafields = getOrCreate(metafieldsOf, () => []);
+  const listsOf = (product: string) => lists.getOrInsertComputed(product, createLists);
+  const variantMetafields = (variant: string) => metafieldsOf.getOrInsertComputed(variant, () => []);
 
   for (const line of parseLines(new TextDecoder().decode(text))) {
     if (line.__parentId === undefined) cores.set(line.id, line);
@@ -81,15 +83,4 @@ function addTo(lists: Lists, line: Child, metafieldsOf: (variant: string) => Sho
       lists.images.push(line);
       break;
   }
-}
-
-function getOrCreate<Value>(map: Map<string, Value>, create: () => Value): (key: string) => Value {
-  return (key) => {
-    let value = map.get(key);
-    if (value === undefined) {
-      value = create();
-      map.set(key, value);
-    }
-    return value;
-  };
 }
