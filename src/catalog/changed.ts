@@ -1,36 +1,40 @@
 import { parseJson } from "../base/json.ts";
 import type { Product } from "../contract/product.ts";
-import type { Database } from "../database/database.ts";
 import { checkLostImages } from "./guards.ts";
-import { countStoredProducts, listDocuments, listProductStates, type StoredProduct } from "./product.ts";
+import {
+  countStoredProducts,
+  listDocuments,
+  listProductStates,
+  type ReadingTimes,
+  type StoredProduct,
+  saveProducts,
+} from "./product.ts";
 import { type SyncContext, syncProducts } from "./sync.ts";
 
 /**
- * Finds products that differ from the stored ones.
- * @returns separately, the ids of those with fewer images than before
+ * Stores products that differ from the stored ones.
+ * @returns the ids of those with fewer images than before, which are not stored
  */
-export async function findChanged(
-  database: Database,
+export async function storeChanged(
   products: readonly StoredProduct[],
-): Promise<{ changed: StoredProduct[]; losing: bigint[] }> {
-  const states = await listProductStates(
-    database,
-    products.map(({ id }) => id),
-  );
+  reading: ReadingTimes,
+  { database, reporter }: Pick<SyncContext, "database" | "reporter">,
+): Promise<bigint[]> {
+  const idsOf = (some: readonly StoredProduct[]) => some.map(({ id }) => id);
+  const states = await listProductStates(database, idsOf(products));
   const differing = products.filter(({ id, tag, updatedAt }) => {
     const state = states.get(`${id}`);
     return state?.tag !== tag || state.updatedAt !== updatedAt || !state.isSettled;
   });
-  const stored = await listDocuments(
-    database,
-    differing.map(({ id }) => id),
-  );
+  const stored = await listDocuments(database, idsOf(differing));
   const isLosing = ({ id, document }: StoredProduct) => {
     const before = stored.get(`${id}`);
     return before !== undefined && countImages(document) < countImages(before);
   };
-  const losing = new Set(differing.filter(isLosing));
-  return { changed: differing.filter((product) => !losing.has(product)), losing: [...losing].map(({ id }) => id) };
+  const losing = differing.filter(isLosing);
+  const changed = differing.filter((product) => !losing.includes(product));
+  reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, reading)));
+  return idsOf(losing);
 }
 
 const countImages = (document: string) => (parseJson(document) as Pick<Product, "images">).images.length;

@@ -33,18 +33,8 @@ const minStoredForShare = 20;
 
 /**
  * @param maxShare share of the stored products, from 0 to 1
- * @throws ServiceError `invalid_input` when an import would remove more
+ * @returns the reason, if an import would remove too many products
  */
-export function checkImportRemovals(removed: number, stored: number, maxShare: number): void {
-  const excess = findImportExcess(removed, stored, maxShare);
-  if (excess === undefined) return;
-  throw new ServiceError(
-    "invalid_input",
-    `${excess}: nothing was changed; if this is correct, import with --force, or raise max_removed_share of [jobs.catalog-import]`,
-  );
-}
-
-/** @returns the reason, if an import would remove too many products */
 export function findImportExcess(removed: number, stored: number, maxShare: number): string | undefined {
   const isExcess = stored >= minStoredForShare && removed > stored * maxShare;
   return isExcess ? describeExcess(removed, stored, maxShare) : undefined;

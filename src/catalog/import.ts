@@ -1,13 +1,14 @@
 import { ServiceError } from "../base/errors.ts";
 import { formatNames, wasOrWere } from "../base/format.ts";
 import type { Database } from "../database/database.ts";
+import { requireUnderWay } from "../jobs/claim.ts";
 import { countRejected, excerpt } from "../jobs/import-report.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
-import { checkImportRemovals, findImportExcess } from "./guards.ts";
+import { findImportExcess } from "./guards.ts";
 import { forgetKnownIds } from "./known-ids.ts";
-import { listProductIds, type StoredProduct, toStoredProduct } from "./product.ts";
+import { countStoredProducts, listProductIds, type StoredProduct, toRows, toStoredProduct } from "./product.ts";
 import { readProducts } from "./product-files.ts";
-import { replaceProducts } from "./product-replacement.ts";
+import { deleteProducts } from "./product-removal.ts";
 import { stageBatches } from "./staged-batches.ts";
 import { hiddenNotes, type Visibility } from "./visibility.ts";
 
@@ -29,9 +30,13 @@ export function catalogImport(files: readonly string[], options: CatalogImportOp
     // A set, because the store may repeat the transaction.
     const excesses = new Set<string>();
     const mayRemove = (removed: number, stored: number) => {
-      if (!isForced) return checkImportRemovals(removed, stored, maxRemovedShare);
       const excess = findImportExcess(removed, stored, maxRemovedShare);
-      if (excess !== undefined) excesses.add(excess);
+      if (excess === undefined) return;
+      if (!isForced) {
+        const remedy = "if this is correct, import with --force, or raise max_removed_share of [jobs.catalog-import]";
+        throw new ServiceError("invalid_input", `${excess}: nothing was changed; ${remedy}`);
+      }
+      excesses.add(excess);
     };
     const batches = readBatches(files, options, reporter, signal);
     if (database === undefined || run === undefined) await checkOnly(batches, database, mayRemove);
@@ -57,6 +62,44 @@ async function checkOnly(
   if (database === undefined) return;
   const stored = await listProductIds(database);
   mayRemove(stored.filter((id) => !kept.has(id)).length, stored.length);
+}
+
+/**
+ * Replaces the whole set of products: writes those that differ, and removes those that no batch
+ * holds. If the source of batches throws, nothing changes.
+ * @param batches no id twice within a batch; the last batch wins
+ * @param mayRemove called before a removal with its size and the number stored; throws to refuse
+ * @throws ServiceError `unavailable` when the run's lease expired
+ */
+function replaceProducts(
+  database: Database,
+  run: number,
+  batches: AsyncIterable<readonly StoredProduct[]>,
+  mayRemove: (removed: number, stored: number) => void,
+): Promise<void> {
+  return database.inTransaction(async (transaction) => {
+    const { sql, engine } = transaction;
+    const now = sql.unsafe(engine.now);
+    const storedBefore = await countStoredProducts(transaction);
+    const kept = new Set<string>();
+    for await (const batch of batches) {
+      for (const { id } of batch) kept.add(`${id}`);
+      if (batch.length === 0) continue;
+      const rows = toRows(batch).map((row) => ({ ...row, way: "import", read_from: now, read_until: now }));
+      await sql`
+        INSERT INTO product ${sql(rows)}
+        ON CONFLICT (id) DO UPDATE SET document = excluded.document, tag = excluded.tag, updated_at = excluded.updated_at,
+          words = excluded.words, visible_from = excluded.visible_from, checked_at = NULL, way = excluded.way,
+          read_from = excluded.read_from, read_until = excluded.read_until, asked_at = ''
+        WHERE product.tag <> excluded.tag`;
+    }
+    const missing = (await listProductIds(transaction)).filter((id) => !kept.has(id)).map(BigInt);
+    mayRemove(missing.length, storedBefore);
+    await deleteProducts(transaction, missing);
+    // Checked last, because another run may have replaced the products since this transaction
+    // began.
+    await requireUnderWay(transaction, run);
+  });
 }
 
 async function* readBatches(

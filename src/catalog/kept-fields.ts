@@ -36,9 +36,9 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
       const product = before === undefined ? read.product : withStored(read.product, before, read.kept ?? []);
       if (read.unnamedImages === undefined) return { ...read, product };
       const named = nameImages(product, before, read.unnamedImages);
-      if (named.unknown !== undefined) {
-        const note = `product ${product.id}: the image ${named.unknown} cannot be converted; ${named.remedy}`;
-        reporter?.noteEach("products whose images cannot be converted", `warning: ${note}`);
+      if (named.problem !== undefined) {
+        const note = `warning: product ${product.id}: ${named.problem}`;
+        reporter?.noteEach("products whose images cannot be converted", note);
       }
       return { ...read, product: named.product };
     });
@@ -58,9 +58,7 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
     async readCatalog(shop, signal) {
       const snapshot = await platform.readCatalog(shop, signal);
       return {
-        ids: snapshot.ids,
-        unsettledSinceMs: snapshot.unsettledSinceMs,
-        endedAtMs: snapshot.endedAtMs,
+        ...snapshot,
         async *readProducts() {
           for await (const batch of snapshot.readProducts()) {
             // Complete products stay lazy, so that only one is in memory at a time.
@@ -69,7 +67,6 @@ export function keepStoredFields(platform: Platform, database: Queryable, report
             if (incomplete.length > 0) yield await complete(incomplete);
           }
         },
-        [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
       };
     },
   };
@@ -86,42 +83,32 @@ function describe(kept: readonly KeptFields[]): string {
 type Part = Readonly<Record<string, unknown>> & { readonly id: Id };
 
 function withStored(product: Product, stored: Product, kept: readonly KeptFields[]): Product {
-  const fieldsOf = (of: KeptFields["of"]) => kept.flatMap((each) => (each.of === of ? each.fields : []));
-  const merge = <Whole extends Part>(part: Whole, old: Part | undefined, fields: readonly string[]): Whole =>
-    old === undefined ? part : { ...part, ...Object.fromEntries(fields.map((field) => [field, old[field]])) };
+  const merge = <Whole extends Part>(part: Whole, old: Part | undefined, of: KeptFields["of"]): Whole => {
+    if (old === undefined) return part;
+    const fields = kept.flatMap((each) => (each.of === of ? each.fields : []));
+    return { ...part, ...Object.fromEntries(fields.map((field) => [field, old[field]])) };
+  };
   const mergeAll = <Whole extends Part>(parts: readonly Whole[], old: readonly Part[], of: KeptFields["of"]) => {
-    const fields = fieldsOf(of);
-    if (fields.length === 0) return [...parts];
-    const byId = new Map(old.map((part) => [`${part.id}`, part]));
-    return parts.map((part) => merge(part, byId.get(`${part.id}`), fields));
+    const byId = new Map(old.map((part) => [part.id, part]));
+    return parts.map((part) => merge(part, byId.get(part.id), of));
   };
-  const oldVariants = new Map(stored.variants.map((variant) => [`${variant.id}`, variant]));
+  const oldVariants = new Map(stored.variants.map((variant) => [variant.id, variant]));
+  const variants = product.variants.map((variant) => {
+    const old = oldVariants.get(variant.id);
+    const metafields = mergeAll(variant.metafields, old?.metafields ?? [], "metafield");
+    return merge({ ...variant, metafields }, old, "variant");
+  });
   const images = mergeAll(product.images, stored.images, "image");
-  const withMetafields = {
-    ...product,
-    images,
-    image: images[0] ?? null,
-    metafields: mergeAll(product.metafields, stored.metafields, "metafield"),
-    variants: product.variants.map((variant) => ({
-      ...variant,
-      metafields: mergeAll(variant.metafields, oldVariants.get(`${variant.id}`)?.metafields ?? [], "metafield"),
-    })),
-  };
-  return {
-    ...merge(withMetafields, stored, fieldsOf("product")),
-    variants: mergeAll(withMetafields.variants, stored.variants, "variant"),
-  };
+  const metafields = mergeAll(product.metafields, stored.metafields, "metafield");
+  return { ...merge({ ...product, images, image: images[0] ?? null, metafields }, stored, "product"), variants };
 }
 
-interface NamedImages {
-  readonly product: Product;
-  /** The platform's name of an image that matches no stored one. */
-  readonly unknown?: string;
-  readonly remedy?: string;
-}
-
-/** Gives images the identifiers under which they are stored. */
-function nameImages(product: Product, stored: Product | undefined, unnamed: readonly UnnamedImage[]): NamedImages {
+/** Gives images the identifiers under which they are stored. @returns a problem if one matches no stored one */
+function nameImages(
+  product: Product,
+  stored: Product | undefined,
+  unnamed: readonly UnnamedImage[],
+): { readonly product: Product; readonly problem?: string } {
   const used = new Set(product.images.map(({ id }) => `${id}`));
   const unused = (stored?.images ?? []).filter(({ id }) => !used.has(`${id}`));
   const take = (image: UnnamedImage["image"], isSame: (old: Image, image: Omit<Image, "id">) => boolean) => {
@@ -144,9 +131,10 @@ function nameImages(product: Product, stored: Product | undefined, unnamed: read
     return atAddress[index] ?? take(image, isEdited) ?? own;
   });
   const unknown = unnamed.find((_, index) => known[index] === undefined);
+  const problem = `the image ${unknown?.name} cannot be converted`;
   if (stored !== undefined && unknown !== undefined && (unused.length > 0 || unknown.image === undefined)) {
     // It may be an image that nothing is known about.
-    return { product: withStoredImages(product, stored), unknown: unknown.name, remedy: "the stored images are kept" };
+    return { product: withStoredImages(product, stored), problem: `${problem}; the stored images are kept` };
   }
   const images = [...product.images];
   let leftOut = 0;
@@ -169,7 +157,7 @@ function nameImages(product: Product, stored: Product | undefined, unnamed: read
   };
   return {
     product: { ...named, image: named.images[0] ?? null },
-    ...(unknown !== undefined && { unknown: unknown.name, remedy: "it is left out" }),
+    ...(unknown !== undefined && { problem: `${problem}; it is left out` }),
   };
 }
 

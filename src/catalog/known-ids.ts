@@ -33,10 +33,7 @@ const lockKnownIds = async (transaction: Transaction) =>
 
 const saveKnownIds = (database: Queryable, known: KnownIds) => saveCursor(database, "known-ids", JSON.stringify(known));
 
-/**
- * Records that every product up to an id is stored.
- * @param isComplete whether all products were compared, not only new ones
- */
+/** @param isComplete whether all products were compared, not only new ones */
 export async function knowIdsUpTo(transaction: Transaction, id: bigint, isComplete: boolean): Promise<void> {
   const known = await lockKnownIds(transaction);
   if (!isComplete && known.upTo === nothing.upTo) return;

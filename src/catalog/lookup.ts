@@ -6,11 +6,11 @@ import { backoff } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { isDatabaseError } from "../database/index.ts";
 import { type Platform, UnusableProductError } from "../platforms/platform.ts";
-import { checkShop, keptReason } from "./guards.ts";
+import { keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { LookupBudget } from "./lookup-budget.ts";
 import type { FoundProduct } from "./product.ts";
-import { type Refreshed, refreshProduct } from "./refresh.ts";
+import { refreshProduct } from "./refresh.ts";
 
 export interface ProductLookupOptions {
   readonly findStored: (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
@@ -19,12 +19,13 @@ export interface ProductLookupOptions {
   /** A separate connection, so that writers waiting for each other do not delay readers. */
   readonly writer: Database;
   readonly platform: Platform;
-  readonly limiter: ConcurrencyLimiter;
-  readonly refreshLimiter: ConcurrencyLimiter;
+  /** Separate limits for requests to the platform, and for its refreshes in the background. */
+  readonly limiters: Readonly<Record<"platform" | "refresh", ConcurrencyLimiter>>;
   readonly log: Log;
-  /** Reads and refreshes per minute: arbitrary identifiers must not use up the platform's budget. */
-  readonly perMinute: number;
-  readonly maxAgeS: number;
+  /** Also limits refreshes: arbitrary identifiers must not use up the platform's budget. */
+  readonly lookupsPerMinute: number;
+  /** In seconds. */
+  readonly productMaxAge: number;
   /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
   readonly maxRemovedShare: number;
 }
@@ -60,8 +61,8 @@ export class ProductLookup {
 
   constructor({ platform, ...options }: ProductLookupOptions) {
     this.#options = { ...options, platform: keepStoredFields(platform, options.writer) };
-    this.#lookups = new LookupBudget(options.perMinute);
-    this.#refreshes = new LookupBudget(options.perMinute);
+    this.#lookups = new LookupBudget(options.lookupsPerMinute);
+    this.#refreshes = new LookupBudget(options.lookupsPerMinute);
   }
 
   /**
@@ -83,7 +84,7 @@ export class ProductLookup {
     if (failure === "missing") return undefined;
     if (await this.#options.isKnownMissing(id, network)) return undefined;
     if (failure instanceof UnusableProductError) throw toServiceError(failure);
-    if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
+    if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiters.platform.rejection();
     return await (this.#reads.get(key) ?? this.#read(id, "live", 0, network));
   }
 
@@ -101,25 +102,16 @@ export class ProductLookup {
     const failure = this.#failures.get(key);
     if (failure === "missing") return undefined;
     if (failure instanceof UnusableProductError) throw toServiceError(failure);
-    if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiter.rejection();
+    if (failure === "failed" || !this.#lookups.take(network?.())) throw this.#options.limiters.platform.rejection();
     const read = this.#readId(handle, key, network).finally(() => this.#idReads.delete(key));
     this.#idReads.set(key, read);
     return await read;
   }
 
   async #readId(handle: string, key: string, network?: () => string): Promise<bigint | undefined> {
-    const { limiter, platform, findStoredId } = this.#options;
+    const { limiters, platform, findStoredId } = this.#options;
     const options = { priority: "live", signal: AbortSignal.timeout(timeoutMs.live) } as const;
-    let hasBegun = false;
-    const find = () => {
-      hasBegun = true;
-      return platform.findProductId(handle, options);
-    };
-    const id = await limiter.run(find, network).catch((cause) => {
-      if (!hasBegun) throw cause;
-      this.#cacheFailure(key, cause);
-      throw toServiceError(cause);
-    });
+    const id = await this.#ask(limiters.platform, key, () => platform.findProductId(handle, options), network);
     // It may be stored under another handle.
     const read = id === undefined ? undefined : (this.#reads.get(`${id}`) ?? this.#read(id, "live", 0, network));
     await read?.catch((error) => {
@@ -133,7 +125,7 @@ export class ProductLookup {
   }
 
   #isStale({ checkedAt }: FoundProduct): boolean {
-    return checkedAt === null || Date.now() - Date.parse(checkedAt) > this.#options.maxAgeS * 1000;
+    return checkedAt === null || Date.now() - Date.parse(checkedAt) > this.#options.productMaxAge * 1000;
   }
 
   #refresh(id: bigint): void {
@@ -166,21 +158,14 @@ export class ProductLookup {
     rereads: number,
     network: (() => string) | undefined,
   ): Promise<FoundProduct | undefined> {
-    const { limiter, refreshLimiter, log, findStored } = this.#options;
+    const { limiters, log, findStored, platform, writer: database, maxRemovedShare } = this.#options;
+    const limiter = priority === "live" ? limiters.platform : limiters.refresh;
     const key = `${id}`;
-    let hasBegun = false;
     const refresh = () => {
-      hasBegun = true;
-      return this.#refreshProduct(id, priority);
+      const signal = AbortSignal.timeout(timeoutMs[priority]);
+      return refreshProduct(id, { priority, signal }, { database, platform, maxRemovedShare });
     };
-    const { outcome, isSettled } = await (priority === "live" ? limiter : refreshLimiter)
-      .run(refresh, network)
-      .catch((cause) => {
-        // A full queue says nothing about the product, and may be full for one network only.
-        if (isDatabaseError(cause) || !hasBegun) throw cause;
-        this.#cacheFailure(key, cause);
-        throw toServiceError(cause);
-      });
+    const { outcome, isSettled } = await this.#ask(limiter, key, refresh, network);
     if (!isSettled && rereads < maxRereads) this.#scheduleReread(id, rereads);
     if (outcome === "kept") log.warn({ product: key }, `the product ${keptReason}`);
     if (outcome === "changing") log.warn({ product: key }, "the product changes while it is read");
@@ -194,19 +179,29 @@ export class ProductLookup {
     return stored;
   }
 
+  /** Asks the platform within the limit, and caches a failure under the key. */
+  async #ask<T>(
+    limiter: ConcurrencyLimiter,
+    key: string,
+    request: () => Promise<T>,
+    network: (() => string) | undefined,
+  ): Promise<T> {
+    let hasBegun = false;
+    const begin = () => {
+      hasBegun = true;
+      return request();
+    };
+    return await limiter.run(begin, network).catch((cause) => {
+      // A full queue says nothing about the product, and may be full for one network only.
+      if (isDatabaseError(cause) || !hasBegun) throw cause;
+      this.#cacheFailure(key, cause);
+      throw toServiceError(cause);
+    });
+  }
+
   #cacheFailure(key: string, cause?: unknown): void {
     if (cause instanceof UnusableProductError) this.#failures.set(key, cause, { ttl: missingTtlMs });
     else this.#failures.set(key, "failed", { ttl: failedTtlMs });
-  }
-
-  #refreshProduct(id: bigint, priority: ReadPriority): Promise<Refreshed> {
-    const { platform, writer, maxRemovedShare } = this.#options;
-    return refreshProduct(
-      id,
-      "live",
-      { priority, signal: AbortSignal.timeout(timeoutMs[priority]) },
-      { database: writer, platform, maxRemovedShare, checkShop: (shopId) => checkShop(writer, platform, shopId) },
-    );
   }
 
   #scheduleReread(id: bigint, rereads: number): void {

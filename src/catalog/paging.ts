@@ -1,9 +1,10 @@
+import { inBatches } from "../base/batches.ts";
 import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 import type { ListedProduct } from "../platforms/platform.ts";
-import { findChanged } from "./changed.ts";
+import { storeChanged } from "./changed.ts";
 import { checkSameShop } from "./guards.ts";
-import { type ReadingTimes, saveProducts, toStoredProduct } from "./product.ts";
+import { type ReadingTimes, type StoredProduct, toStoredProduct } from "./product.ts";
 import { findUnsynced, noteUnusable, type SyncContext, syncProducts } from "./sync.ts";
 
 interface Progress {
@@ -40,41 +41,32 @@ export async function readPageByPage(
   const earlier = [...listed].filter(([id]) => !unread.has(id)).map(([, product]) => product);
   const losing: bigint[] = [];
   let failed = 0;
-  for (let start = 0; start < earlier.length; start += comparedAtOnce) {
-    const page = earlier.slice(start, start + comparedAtOnce);
-    failed += await syncProducts(await findUnsynced(database, page), context);
+  for (const batch of inBatches(earlier, comparedAtOnce)) {
+    failed += await syncProducts(await findUnsynced(database, batch), context);
   }
   let beganMs = performance.now();
   for await (const page of platform.readPages(after, signal)) {
     checkSameShop(platform, shopId, page.shopId);
-    const settled = page.products.filter((read) => "product" in read && read.isSettled);
-    const stored = settled.flatMap((read) =>
-      "product" in read ? [toStoredProduct(read.product, read.updatedAt, true)] : [],
-    );
     const reading: ReadingTimes = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
-    const { changed, losing: found } = await findChanged(database, stored);
-    losing.push(...found);
-    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, reading)));
-    for (const { id } of stored) unread.delete(`${id}`);
-    for (const read of page.products) {
-      if (!("unusable" in read)) continue;
-      await noteUnusable(read.id, read.unusable, reading.beganMs, context);
-      unread.delete(`${read.id}`);
-    }
+    const stored: StoredProduct[] = [];
     // Large products and recently changed ones.
-    const single = page.products.flatMap((read) =>
-      "product" in read && !read.isSettled ? [BigInt(read.product.id)] : [],
-    );
-    failed += await readSingly([...page.unread, ...single], unread, context);
+    const single = [...page.unread];
+    for (const read of page.products) {
+      if ("unusable" in read) {
+        await noteUnusable(read.id, read.unusable, beganMs, context);
+        unread.delete(`${read.id}`);
+      } else if (read.isSettled) stored.push(toStoredProduct(read.product, read.updatedAt));
+      else single.push(BigInt(read.product.id));
+    }
+    losing.push(...(await storeChanged(stored, reading, context)));
+    for (const { id } of stored) unread.delete(`${id}`);
+    failed += await readSingly(single, unread, context);
     await saveProgress(database, { startedAt: comparedAt, lastId: `${page.lastId}` });
     beganMs = performance.now();
   }
   // Products missing from the pages, because they were removed meanwhile or not found.
-  failed += await readSingly(
-    [...unread.values()].map(({ id }) => id),
-    unread,
-    context,
-  );
+  const missing = Array.from(unread.values(), ({ id }) => id);
+  failed += await readSingly(missing, unread, context);
   return { failed, losing, comparedAt };
 }
 

@@ -1,7 +1,7 @@
 import { refill } from "../base/token-bucket.ts";
 import { saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
-import type { PointsReport } from "../platforms/platform.ts";
+import type { SharedPoints } from "../platforms/platform.ts";
 
 /** A budget of points that all processes of a store share and that refills over time. */
 export interface Points {
@@ -23,36 +23,24 @@ export function restorePoints(points: Points, now: string): Points {
   return { ...points, available, asOf: now };
 }
 
-/**
- * Takes points, unless fewer than `floor` would be left.
- * @returns 0, or how many milliseconds to wait before trying again
- */
-export function takePoints(database: Database, cost: number, floor: number): Promise<number> {
-  return changePoints(database, (points) => {
-    const missing = Math.min(cost + floor, points.maximum) - points.available;
-    if (missing > 0) return [points, Math.ceil((missing / points.restoreRate) * 1000)];
-    return [{ ...points, available: points.available - cost }, 0];
-  });
-}
-
-/**
- * @param refund points that the request did not spend
- * @param reported undefined if the response did not report the budget
- */
-export async function settlePoints(
-  database: Database,
-  refund: number,
-  reported: PointsReport | undefined,
-): Promise<void> {
-  await changePoints(database, (stored) => {
-    const { isAssumed, ...points } = { ...stored, available: stored.available + refund };
-    if (reported === undefined) return [{ ...stored, available: points.available }, undefined];
-    const { currentlyAvailable, maximumAvailable: maximum, restoreRate } = reported;
-    // The report does not include requests in flight.
-    const available = isAssumed ? currentlyAvailable : Math.min(currentlyAvailable, points.available);
-    return [{ ...points, available, maximum, restoreRate }, undefined];
-  });
-}
+/** The platform's request budget, shared by all processes with this store. */
+export const sharedPoints = (database: Database): SharedPoints => ({
+  take: (cost, floor) =>
+    changePoints(database, (points) => {
+      const missing = Math.min(cost + floor, points.maximum) - points.available;
+      if (missing > 0) return [points, Math.ceil((missing / points.restoreRate) * 1000)];
+      return [{ ...points, available: points.available - cost }, 0];
+    }),
+  settle: (refund, reported) =>
+    changePoints(database, (stored) => {
+      const { isAssumed, ...points } = { ...stored, available: stored.available + refund };
+      if (reported === undefined) return [{ ...stored, available: points.available }, undefined];
+      const { currentlyAvailable, maximumAvailable: maximum, restoreRate } = reported;
+      // The report does not include requests in flight.
+      const available = isAssumed ? currentlyAvailable : Math.min(currentlyAvailable, points.available);
+      return [{ ...points, available, maximum, restoreRate }, undefined];
+    }),
+});
 
 /** The lowest limits of any plan, until a response reports the budget. */
 const assumed = { available: 1000, maximum: 1000, restoreRate: 100, isAssumed: true };

@@ -1,8 +1,8 @@
 import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
-import type { Log } from "../base/log.ts";
 import type { Database } from "../database/database.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { isKnownMissing } from "./known-ids.ts";
+import type { ProductLookupOptions } from "./lookup.ts";
 import { type FoundProduct, findProduct, findStoredProductId } from "./product.ts";
 import type { Visibility } from "./visibility.ts";
 
@@ -15,27 +15,23 @@ export interface ProductFinder {
 
 type FindProduct = (id: bigint, network?: () => string) => Promise<FoundProduct | undefined>;
 
-export interface ProductFinderOptions {
+export interface ProductFinderOptions
+  extends Pick<ProductLookupOptions, "lookupsPerMinute" | "productMaxAge" | "maxRemovedShare"> {
   readonly visible: Visibility;
-  readonly lookupsPerMinute: number;
-  readonly productMaxAge: number;
-  /** Share of the stored products, from 0 to 1, that may be removed within 24 hours. */
-  readonly maxRemovedShare: number;
 }
 
-export interface ProductFinderContext {
+export interface ProductFinderContext extends Pick<ProductLookupOptions, "writer" | "log"> {
   readonly database: Database;
-  readonly writer: Database;
   readonly platform: Platform | undefined;
-  /** Separate limits for the store, the platform, and refreshes in the background. */
-  readonly limiters: Readonly<Record<"store" | "platform" | "refresh", ConcurrencyLimiter>>;
-  readonly log: Log;
+  readonly limiters: ProductLookupOptions["limiters"] & { readonly store: ConcurrencyLimiter };
 }
 
 export async function createProductFinder(
-  { visible, lookupsPerMinute, productMaxAge, maxRemovedShare }: ProductFinderOptions,
-  { database, writer, platform, limiters, log }: ProductFinderContext,
+  options: ProductFinderOptions,
+  context: ProductFinderContext,
 ): Promise<ProductFinder> {
+  const { visible } = options;
+  const { database, platform, limiters } = context;
   const findStored: FindProduct = (id, network) => limiters.store.run(() => findProduct(database, id), network);
   const findStoredId = (handle: string, network?: () => string) =>
     limiters.store.run(() => findStoredProductId(database, handle), network);
@@ -44,17 +40,12 @@ export async function createProductFinder(
   }
   const { ProductLookup } = await import("./lookup.ts");
   const lookup = new ProductLookup({
+    ...options,
+    ...context,
+    platform,
     findStored,
     findStoredId,
     isKnownMissing: (id, network) => limiters.store.run(() => isKnownMissing(database, id), network),
-    writer,
-    platform,
-    limiter: limiters.platform,
-    refreshLimiter: limiters.refresh,
-    log,
-    perMinute: lookupsPerMinute,
-    maxAgeS: productMaxAge,
-    maxRemovedShare,
   });
   return {
     findProduct: onlyVisible(visible, (id, network) => lookup.find(id, network)),

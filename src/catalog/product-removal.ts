@@ -1,9 +1,12 @@
 import type { SQL } from "bun";
+import { inBatches } from "../base/batches.ts";
 import type { Database, Queryable, Transaction } from "../database/database.ts";
 import { countStoredProducts, instantOf, type ReadingTimes } from "./product.ts";
 
 /** Removals by all processes and jobs count for this long. */
 const windowS = 24 * 3600;
+
+const perStatement = 1000;
 
 /** This many may always be removed, because a share of a small catalog means little. */
 const minRemovals = 5;
@@ -83,12 +86,12 @@ async function noteGone(
   removed: readonly bigint[],
   began: SQL.Query<unknown>,
 ): Promise<void> {
-  for (const batch of inBatches(ids)) {
+  for (const batch of inBatches(ids, perStatement)) {
     await sql`
       UPDATE product_news SET waiting_since = NULL, gone_at = CASE WHEN gone_at > ${began} THEN gone_at ELSE ${began} END
       WHERE id IN ${sql(batch)} AND NOT EXISTS (SELECT 1 FROM product WHERE product.id = product_news.id)`;
   }
-  for (const batch of inBatches(removed)) {
+  for (const batch of inBatches(removed, perStatement)) {
     const rows = batch.map((id) => ({ id, noted_at: sql.unsafe(engine.now), gone_at: began }));
     await sql`INSERT INTO product_news ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
   }
@@ -101,16 +104,10 @@ export async function deleteProducts(
   condition: SQL.Query<unknown> = sql``,
 ): Promise<bigint[]> {
   const removed: bigint[] = [];
-  for (const batch of inBatches(ids)) {
+  for (const batch of inBatches(ids, perStatement)) {
     const rows = await sql<{ id: string }[]>`
       DELETE FROM product WHERE id IN ${sql(batch)} ${condition} RETURNING CAST(id AS TEXT) AS id`;
     for (const { id } of rows) removed.push(BigInt(id));
   }
   return removed;
-}
-
-const perStatement = 1000;
-
-function* inBatches(ids: readonly bigint[]): Generator<readonly bigint[]> {
-  for (let start = 0; start < ids.length; start += perStatement) yield ids.slice(start, start + perStatement);
 }

@@ -1,23 +1,5 @@
 import type { Queryable } from "../database/database.ts";
-import { instantOf, joinTruth, type ReadingTimes, unsettled, verifiedAt, type Way } from "./product.ts";
-
-export interface ProductTruth {
-  readonly way: Way | "";
-  /** When the read began and ended, ISO 8601; empty if unknown. */
-  readonly readFrom: string;
-  readonly readUntil: string;
-  readonly isSettled: boolean;
-  /** The platform's time of the last change; empty if imported. */
-  readonly updatedAt: string;
-}
-
-export async function findProductTruth({ sql }: Queryable, id: bigint): Promise<ProductTruth | undefined> {
-  const [row] = await sql<(Omit<ProductTruth, "isSettled"> & { isSettled: number })[]>`
-    SELECT way, read_from AS "readFrom", read_until AS "readUntil", product.updated_at AS "updatedAt",
-      CASE WHEN ${sql.unsafe(unsettled)} THEN 0 ELSE 1 END AS "isSettled"
-    FROM product LEFT JOIN product_news AS news ON news.id = product.id WHERE product.id = ${id}`;
-  return row && { ...row, isSettled: row.isSettled === 1 };
-}
+import { instantOf, joinTruth, type ReadingTimes, unsettled, verifiedAt } from "./product.ts";
 
 /** @returns the newest known time of a change; empty when none is known; undefined for an unknown product */
 export async function findNewestUpdate({ sql }: Queryable, id: bigint): Promise<string | undefined> {

@@ -217,11 +217,6 @@ export async function markProductStale({ sql }: Queryable, id: bigint): Promise<
   await sql`UPDATE product SET checked_at = NULL WHERE id = ${id}`;
 }
 
-export async function listFirstProducts({ read }: Queryable, limit: number): Promise<string[]> {
-  const rows = await read<{ document: string }>("SELECT document FROM product ORDER BY id LIMIT $1", [limit]);
-  return rows.map(({ document }) => document);
-}
-
 export async function listVisibleProducts({ read, engine }: Queryable, limit: number): Promise<string[]> {
   const rows = await read<{ document: string }>(
     `SELECT document FROM product WHERE visible_from <= ${engine.now} ORDER BY id LIMIT $1`,
@@ -239,6 +234,11 @@ export async function listDocuments({ sql }: Queryable, ids: readonly bigint[]):
 
 export interface ProductState {
   readonly tag: string;
+  readonly way: Way | "";
+  /** When its read began and ended, ISO 8601; empty if unknown. */
+  readonly readFrom: string;
+  readonly readUntil: string;
+  /** The platform's time of the last change; empty if imported. */
   readonly updatedAt: string;
   /** When its read began, by the platform's clock; empty if not read from a platform. */
   readonly askedAt: string;
@@ -251,7 +251,8 @@ export async function listProductStates(
 ): Promise<Map<string, ProductState>> {
   if (ids.length === 0) return new Map();
   const rows = await sql<(Omit<ProductState, "isSettled"> & { id: string; isSettled: number })[]>`
-    SELECT CAST(product.id AS TEXT) AS id, tag, product.updated_at AS "updatedAt", asked_at AS "askedAt",
+    SELECT CAST(product.id AS TEXT) AS id, tag, way, read_from AS "readFrom", read_until AS "readUntil",
+      product.updated_at AS "updatedAt", asked_at AS "askedAt",
       CASE WHEN ${sql.unsafe(unsettled)} THEN 0 ELSE 1 END AS "isSettled"
     FROM product LEFT JOIN product_news AS news ON news.id = product.id WHERE product.id IN ${sql(ids)}`;
   return new Map(rows.map(({ id, isSettled, ...state }) => [id, { ...state, isSettled: isSettled === 1 }]));

@@ -14,7 +14,7 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
-import { findChanged, syncLosing } from "./changed.ts";
+import { storeChanged, syncLosing } from "./changed.ts";
 import { checkSameShop, checkShop, checkUnread, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { knowIdsUpTo } from "./known-ids.ts";
@@ -27,7 +27,6 @@ import {
   markProductStale,
   type ReadingTimes,
   type StoredProduct,
-  saveProducts,
   toStoredProduct,
 } from "./product.ts";
 import { readRemovalLimit, removeProducts } from "./product-removal.ts";
@@ -43,12 +42,6 @@ import {
 } from "./sync.ts";
 import { hiddenNotes, type Visibility } from "./visibility.ts";
 
-export interface ReconcileOptions {
-  /** From 0 to 1; the run fails and changes nothing if it would remove a larger share of products. */
-  readonly maxRemovedShare: number;
-  readonly visible: Visibility;
-}
-
 type ReconcileContext = SyncContext & {
   readonly startedAt: string;
   readonly reading: ReadingTimes;
@@ -56,7 +49,8 @@ type ReconcileContext = SyncContext & {
   readonly log: Log;
 };
 
-export function catalogReconcile(source: Platform, { maxRemovedShare, visible }: ReconcileOptions, log: Log): Work {
+/** @param maxRemovedShare from 0 to 1; a run that would remove a larger share of products changes nothing */
+export function catalogReconcile(source: Platform, maxRemovedShare: number, visible: Visibility, log: Log): Work {
   return async ({ database, signal, reporter }) => {
     if (database === undefined) return;
     const platform = keepStoredFields(source, database, reporter);
@@ -108,11 +102,14 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   // After this wait, the list contains every change that the snapshot may hold only in part.
   const waitMs = Math.min(lagMs, snapshot.endedAtMs + lagMs - readAtMs);
   if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-  const recent = await listChangedSince(snapshot.unsettledSinceMs - overlapMs, context);
+  // Products that changed while the snapshot was taken, which may hold only part of a change. Listed
+  // before any write, so that none of them is written.
+  const listing = platform.listProducts(snapshot.unsettledSinceMs - overlapMs, signal);
+  const recent = (await Array.fromAsync(listing)).flat();
   const changing = recent.filter(({ updatedAt }) => Date.parse(updatedAt) >= snapshot.unsettledSinceMs);
   const received = new Set([...snapshot.ids, ...changing.map(({ id }) => toId(`${id}`))]);
   const shortage = await findShortage(received.size, context);
-  const missing = shortage === undefined ? await findMissing(received, context) : [];
+  const missing = shortage === undefined ? await findMissing((id) => received.has(toId(id)), context) : [];
   const startedMs = performance.now();
   const { losing, incomplete } = await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissing(missing, context);
@@ -129,28 +126,17 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   return { comparedAt: context.startedAt, highestId: BigInt(highestId) };
 }
 
-/**
- * Lists products that changed while the snapshot was taken, which may hold only part of a change.
- * Listed before any write, so that none of them is written.
- */
-async function listChangedSince(sinceMs: number, { platform, signal }: ReconcileContext): Promise<ListedProduct[]> {
-  const changed: ListedProduct[] = [];
-  for await (const page of platform.listProducts(sinceMs, signal)) changed.push(...page);
-  return changed;
-}
-
 /** Lists all products before changing any, so that the removals are known first. */
 async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise<Compared> {
   const { platform, signal } = context;
-  const listed = new Map<Id, ListedProduct>();
+  const listed = new Map<string, ListedProduct>();
   for await (const page of platform.listProducts(undefined, signal)) {
-    for (const product of page) listed.set(toId(`${product.id}`), product);
+    for (const product of page) listed.set(`${product.id}`, product);
     await noteListed(context.database, page);
   }
   const shortage = await findShortage(listed.size, context);
-  const missing = shortage === undefined ? await findMissing(new Set(listed.keys()), context) : [];
-  const byId = new Map([...listed.values()].map((product) => [`${product.id}`, product]));
-  const { failed: unread, losing, comparedAt } = await readPageByPage(byId, context.startedAt, context);
+  const missing = shortage === undefined ? await findMissing((id) => listed.has(id), context) : [];
+  const { failed: unread, losing, comparedAt } = await readPageByPage(listed, context.startedAt, context);
   // The list determines removals, but does not name its shop.
   checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
@@ -186,13 +172,14 @@ async function findShortage(
 /**
  * Finds stored products that the platform no longer has. Leaves out those that were read since the
  * run started, or changed so recently that the platform's lists may lag behind.
+ * @param isPresent whether the platform has a product
  * @throws ServiceError `invalid_input` when there are too many
  */
 async function findMissing(
-  present: ReadonlySet<Id>,
+  isPresent: (id: string) => boolean,
   { database, startedAt, reading, maxRemovedShare }: ReconcileContext,
 ): Promise<bigint[]> {
-  const missing = (await listProductIds(database, startedAt)).filter((id) => !present.has(toId(id))).map(BigInt);
+  const missing = (await listProductIds(database, startedAt)).filter((id) => !isPresent(id)).map(BigInt);
   const limit = await readRemovalLimit(database, maxRemovedShare);
   if (missing.length > limit.allowed) throw removalRefused(missing.length, limit, maxRemovedShare);
   const states = await listProductStates(database, missing);
@@ -236,10 +223,8 @@ async function writeChanged(
       if (product.variants.length === 0) incomplete.push(id);
       else stored.push(toStoredProduct(product, updatedAt));
     }
-    const { changed, losing: found } = await findChanged(database, stored);
-    losing.push(...found);
     const ended: ReadingTimes = { ...reading, endedMs: performance.now() };
-    reporter.accept(await database.inTransaction((transaction) => saveProducts(transaction, changed, ended)));
+    losing.push(...(await storeChanged(stored, ended, { database, reporter })));
   }
   return { losing, incomplete };
 }

@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { ChangingProductError, lagMs, type Platform, type ReadOptions } from "../platforms/platform.ts";
+import { checkSameShop, checkShop } from "./guards.ts";
 import {
   findProductState,
   markProductStale,
@@ -7,7 +8,6 @@ import {
   type StoredProduct,
   saveProducts,
   toStoredProduct,
-  type Way,
 } from "./product.ts";
 import { removeProducts } from "./product-removal.ts";
 import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "./product-truth.ts";
@@ -15,8 +15,8 @@ import { findNewestUpdate, mayLagBehindDelivery, noteWaiting } from "./product-t
 export interface RefreshContext {
   readonly database: Database;
   readonly platform: Platform;
-  /** @throws ServiceError if another shop responded */
-  readonly checkShop: (shopId: string) => Promise<void> | void;
+  /** The shop that must respond; by default, that of the stored products. */
+  readonly shopId?: string;
   readonly maxRemovedShare: number;
 }
 
@@ -39,18 +39,15 @@ export interface Refreshed {
 
 /**
  * Reads one product from the platform, and stores it or removes it.
- * @throws PlatformError when the platform does not answer
+ * @throws PlatformError when the platform does not answer; ServiceError if another shop responded
  */
-export async function refreshProduct(
-  id: bigint,
-  way: Way,
-  options: ReadOptions,
-  context: RefreshContext,
-): Promise<Refreshed> {
-  const { database, platform, checkShop } = context;
+export async function refreshProduct(id: bigint, options: ReadOptions, context: RefreshContext): Promise<Refreshed> {
+  const { database, platform, shopId: expected } = context;
+  const way = options.priority === "refresh" ? "live" : options.priority;
   try {
     const { shopId, found, isPaged, beganMs, readAtMs } = await platform.readProduct(id, options);
-    await checkShop(shopId);
+    if (expected === undefined) await checkShop(database, platform, shopId);
+    else checkSameShop(platform, expected, shopId);
     const reading: ReadingTimes = { way, beganMs, endedMs: performance.now(), platformMs: readAtMs };
     if (found === undefined) return await remove(id, reading, context);
     if (isPaged && (await mayLagBehindDelivery(database, id, reading))) {

@@ -12,10 +12,7 @@ const maxWordsOfSearch = 20;
 /** Private-use characters, which no text contains, mark a word as a whole handle or SKU. */
 const prefixOf = { handle: "\uE000", sku: "\uE001" } as const;
 
-/**
- * Splits a text into lowercase words of letters and digits, without accents. Engines interpret other
- * characters differently.
- */
+/** Lowercase words of letters and digits, without accents: engines differ in other characters. */
 export function foldWords(text: string): string[] {
   const folded = text
     .normalize("NFKD")

@@ -1,18 +1,13 @@
 import { type CursorName, findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 
-/**
- * Returns the shop that the stored products come from; saves the first one. A shop keeps its id when
- * its domain changes.
- */
+/** Returns the shop that the stored products come from; saves the first one. */
 export async function findOrSaveShop(database: Database, shopId: string): Promise<string | undefined> {
-  return (await findCursor(database, "shop")) ?? (await saveShop(database, shopId));
-}
-
-/** @returns the remembered shop, which another process may have saved first */
-function saveShop(database: Database, shopId: string): Promise<string | undefined> {
-  return database.inTransaction(async (transaction) => {
+  const known = await findCursor(database, "shop");
+  if (known !== undefined) return known;
+  return await database.inTransaction(async (transaction) => {
     await transaction.sql`INSERT INTO cursor (name, value) VALUES ('shop', ${shopId}) ON CONFLICT (name) DO NOTHING`;
+    // Another process may have saved one first.
     return await findCursor(transaction, "shop");
   });
 }

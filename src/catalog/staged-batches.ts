@@ -2,18 +2,13 @@ import { join } from "node:path";
 import { createTemporaryFolder, TemporaryFile } from "../base/temporary-folder.ts";
 import type { StoredProduct } from "./product.ts";
 
-/** Ordered batches of products in a temporary file, which is removed on disposal. */
-export interface StagedBatches extends AsyncDisposable {
-  read(): AsyncGenerator<StoredProduct[]>;
-}
-
 type StagedProduct = Omit<StoredProduct, "id"> & { readonly id: string };
 
 /**
- * Reads every batch before the first one is used.
+ * Reads every batch before the first one is used: into a temporary file, which is removed on disposal.
  * @throws what the source throws, and ServiceError `unavailable` when the disk is full
  */
-export async function stageBatches(batches: AsyncIterable<readonly StoredProduct[]>): Promise<StagedBatches> {
+export async function stageBatches(batches: AsyncIterable<readonly StoredProduct[]>) {
   const folder = await createTemporaryFolder("import");
   const path = join(folder.path, "products.json");
   /** The end of each batch, in bytes. */
@@ -30,7 +25,7 @@ export async function stageBatches(batches: AsyncIterable<readonly StoredProduct
     throw error;
   }
   return {
-    async *read() {
+    async *read(): AsyncGenerator<StoredProduct[]> {
       let start = 0;
       for (const end of ends) {
         const products = (await Bun.file(path).slice(start, end).json()) as StagedProduct[];

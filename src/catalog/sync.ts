@@ -4,7 +4,7 @@ import { findCursor, saveCursor } from "../database/cursor.ts";
 import type { Database } from "../database/database.ts";
 import type { Reporter, Work } from "../jobs/work.ts";
 import { type ListedProduct, type Platform, PlatformError, UnusableProductError } from "../platforms/platform.ts";
-import { checkSameShop, checkShop, checkUnread, keptReason } from "./guards.ts";
+import { checkShop, checkUnread, keptReason } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { exceptKnownId, knowIdsUpTo } from "./known-ids.ts";
 import { listProductStates, markProductStale, noteUpdates, type ProductState } from "./product.ts";
@@ -48,11 +48,8 @@ export function catalogSync(source: Platform, maxRemovedShare: number): Work {
     const context = { database, platform, shopId, reporter, signal, maxRemovedShare, tried, changing };
     let failed = await syncDeletions(readAtMs, context);
     failed += await syncChanges(readAtMs, context);
-    const unsettled = await listUnsettledProducts(database);
-    failed += await syncProducts(
-      unsettled.filter((id) => !tried.has(id)),
-      context,
-    );
+    const untried = (await listUnsettledProducts(database)).filter((id) => !tried.has(id));
+    failed += await syncProducts(untried, context);
     for (const id of changing) reporter.note(`product ${id} is not stored, because it changes while it is read`);
     checkUnread(failed);
   };
@@ -71,12 +68,10 @@ async function syncDeletions(nowMs: number, context: SyncContext): Promise<numbe
     let failed = 0;
     for await (const page of platform.listDeletions(Date.parse(cursor) - deletionsOverlapMs, signal)) {
       const ids = page.map(({ id }) => id);
-      const stored = await listProductStates(database, ids);
+      const states = await listProductStates(database, ids);
+      const stored = ids.filter((id) => states.has(`${id}`));
       // A deletion only triggers a read, which shows whether the product is gone.
-      failed += await syncProducts(
-        ids.filter((id) => stored.has(`${id}`)),
-        context,
-      );
+      failed += await syncProducts(stored, context);
       const last = page.at(-1)?.deletedAt ?? cursor;
       if (failed === 0 && last > cursor) await saveCursor(database, "catalog-deletions", last);
     }
@@ -143,14 +138,10 @@ export async function noteListed(
   database: Database,
   page: readonly ListedProduct[],
 ): Promise<Map<string, ProductState>> {
-  const states = await listProductStates(
-    database,
-    page.map(({ id }) => id),
-  );
-  await noteUpdates(
-    database,
-    page.filter(({ id, updatedAt }) => isNews(updatedAt, states.get(`${id}`))),
-  );
+  const ids = page.map(({ id }) => id);
+  const states = await listProductStates(database, ids);
+  const news = page.filter(({ id, updatedAt }) => isNews(updatedAt, states.get(`${id}`)));
+  await noteUpdates(database, news);
   return states;
 }
 
@@ -208,12 +199,10 @@ export async function syncProducts(products: readonly bigint[], context: SyncCon
 }
 
 async function syncProduct(id: bigint, context: SyncContext): Promise<Refreshed | "failed" | "unusable"> {
-  const { database, platform, shopId, reporter, signal } = context;
-  const checkAnswer = (readFrom: string) => checkSameShop(platform, shopId, readFrom);
+  const { database, reporter, signal } = context;
   const beganMs = performance.now();
   try {
-    const options = { priority: "sync", signal } as const;
-    const refreshed = await refreshProduct(id, "sync", options, { ...context, checkShop: checkAnswer });
+    const refreshed = await refreshProduct(id, { priority: "sync", signal }, context);
     if (refreshed.outcome === "kept") reporter.note(`product ${id} ${keptReason}`);
     if (refreshed.outcome === "changing") context.changing.add(id);
     else context.changing.delete(id);

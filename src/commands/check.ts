@@ -1,6 +1,6 @@
 import { otherSchema } from "../base/program.ts";
 import { timeZones } from "../base/time-zone.ts";
-import { listFirstProducts } from "../catalog/product.ts";
+import { searchProducts } from "../catalog/search.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { listSettingsWithoutEffect } from "../config/without-effect.ts";
 import type { Database } from "../database/database.ts";
@@ -129,7 +129,7 @@ async function readStored({ databaseUrl, databaseDirectUrl, brand }: Config, job
     for (const { job, brand, isSlow, runningSince } of await listJobStatus(database, jobs)) {
       if (isSlow) warnings.push(`${job} of ${brand} has been running since ${runningSince}, far longer than usual`);
     }
-    if ((await listFirstProducts(database, 1)).length === 0) warnings.push("the store has no products");
+    if ((await searchProducts(database, {}, 1)).length === 0) warnings.push("the store has no products");
     for (const each of new Set([brand, ...jobs.map((job) => job.brand)])) {
       const generation = await findLast(database, generations, each);
       if (generation === undefined) warnings.push(`the store has no personalization of ${each}`);

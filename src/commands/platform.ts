@@ -1,5 +1,5 @@
 import { ServiceError } from "../base/errors.ts";
-import { findSubscribed, removeSubscribed, removeUninstalled, saveSubscribed } from "../catalog/push/subscribed.ts";
+import { findSubscribed, removeSubscribed, removeUninstalled, saveSubscribed } from "../catalog/push/state.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import type { Database } from "../database/database.ts";
 import { createPlatform } from "../platforms/index.ts";

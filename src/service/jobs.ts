@@ -42,8 +42,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
       checkSource: (signal) => platform.check(signal),
       work: onDemand(async () => {
         const { catalogReconcile } = await import("../catalog/reconcile.ts");
-        const options = { maxRemovedShare: maxRemovedShareOf(config), visible: config.visible };
-        return catalogReconcile(platform, options, log);
+        return catalogReconcile(platform, maxRemovedShareOf(config), config.visible, log);
       }),
     },
   "catalog-sync": (_, { config, brand, platform }) =>

@@ -1,9 +1,8 @@
 import type { Log } from "../base/log.ts";
 import { DeliveryCounter } from "../catalog/push/delivery-counter.ts";
 import { DeliveryWriter } from "../catalog/push/delivery-writer.ts";
-import { createPushReader } from "../catalog/push/reader.ts";
 import { webhookRoute } from "../catalog/push/route.ts";
-import { saveUninstalled } from "../catalog/push/subscribed.ts";
+import { saveUninstalled } from "../catalog/push/state.ts";
 import { watchSubscriptions } from "../catalog/push/subscription-check.ts";
 import { workPushQueue } from "../catalog/push/worker.ts";
 import type { Config } from "../config/index.ts";
@@ -42,8 +41,7 @@ export function startDeliveries(platform: Platform, receiver: DeliveryReceiver, 
     queueRead: (news, topic) => writer.save(news, topic),
     noteUninstalled,
   });
-  const read = createPushReader({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config) });
-  const work = workPushQueue({ database, holder, read, log, signal });
+  const work = workPushQueue({ database, platform, log, maxRemovedShare: maxRemovedShareOf(config), holder, signal });
   const watch = subscriptions && watchSubscriptions({ database, subscriptions, log, signal });
   const { path, topics } = receiver;
   return { routes: { [path]: route }, counter, topics, stop: () => Promise.all([work, watch]) };

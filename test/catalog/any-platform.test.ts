@@ -16,6 +16,7 @@ import { createFilePlatform } from "../support/file-platform.ts";
 import { createStore, temporaryFolder } from "../support/pds.ts";
 
 const log = pino({ level: "silent" });
+const limits = { name: "test", maxActive: 1, maxQueued: 1, maxWaitMs: 5000, timeoutMs: 5000, rejection: "No." };
 
 describe.each([
   ["with bulk reads", true],
@@ -40,7 +41,7 @@ describe.each([
       return { counts: reporter.counts, notes: reporter.report.notes };
     };
     const sync = (source = platform) => run(catalogSync(source, 0.2));
-    const reconcile = () => run(catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
+    const reconcile = () => run(catalogReconcile(platform, 0.2, "all", log));
     const storedTitle = async (id: bigint) => {
       const found = await findProduct(database, id);
       return found && (JSON.parse(new TextDecoder().decode(found.document)) as { title: string }).title;
@@ -75,25 +76,10 @@ describe.each([
       isKnownMissing: (id) => isKnownMissing(database, id),
       writer: database,
       platform,
-      limiter: new ConcurrencyLimiter({
-        name: "test",
-        maxActive: 1,
-        maxQueued: 1,
-        maxWaitMs: 5000,
-        timeoutMs: 5000,
-        rejection: "No.",
-      }),
-      refreshLimiter: new ConcurrencyLimiter({
-        name: "refresh",
-        maxActive: 1,
-        maxQueued: 1,
-        maxWaitMs: 5000,
-        timeoutMs: 5000,
-        rejection: "No.",
-      }),
+      limiters: { platform: new ConcurrencyLimiter(limits), refresh: new ConcurrencyLimiter(limits) },
       log,
-      perMinute: 10,
-      maxAgeS: 60,
+      lookupsPerMinute: 10,
+      productMaxAge: 60,
       maxRemovedShare: 0.2,
     });
     expect(await lookup.find(5n)).toMatchObject({ tag: expect.any(String) });

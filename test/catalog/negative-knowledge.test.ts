@@ -122,11 +122,11 @@ test("one network of clients cannot use up the lookups of the others", async () 
 });
 
 test("the budget of lookups refills evenly, for each network and for all", () => {
-  const budget = new LookupBudget(40, 0);
+  const budget = new LookupBudget(40);
   const take = (network: string, nowMs: number) =>
     Array.from({ length: 100 }, () => budget.take(network, nowMs)).filter(Boolean).length;
   expect(["a", "b", "c", "d", "e"].map((network) => take(network, 0))).toEqual([10, 10, 10, 10, 0]);
   expect(take("a", 30_000)).toBe(5);
   expect(take("b", 60_000)).toBe(10);
-  expect(new LookupBudget(0, 0).take("a", 60_000)).toBe(false);
+  expect(new LookupBudget(0).take("a", 60_000)).toBe(false);
 });

@@ -57,8 +57,7 @@ async function run({ database }: World, work: Work) {
 }
 
 const sync = async (world: World) => run(world, catalogSync(await connect(world), 0.2));
-const reconcile = async (world: World) =>
-  run(world, catalogReconcile(await connect(world), { maxRemovedShare: 0.2, visible: "all" }, log));
+const reconcile = async (world: World) => run(world, catalogReconcile(await connect(world), 0.2, "all", log));
 const readDelivered = async (world: World, id: string) =>
   createPushReader({ database: world.database, platform: await connect(world), log, maxRemovedShare: 0.2 })(
     BigInt(id),
@@ -429,7 +428,7 @@ for (const engine of enginesOf("sqlite")) {
       standIn.catalog.remove(deleted);
       if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
       const platform: Platform = { ...(await connect(world)), countProducts: async () => 8 };
-      const { error } = await run(world, catalogReconcile(platform, { maxRemovedShare: 0.2, visible: "all" }, log));
+      const { error } = await run(world, catalogReconcile(platform, 0.2, "all", log));
       expect(error?.message).toStartWith(
         "the platform announced 8 products, but delivered 7: these are written, and none",
       );
@@ -458,7 +457,7 @@ for (const engine of enginesOf("sqlite")) {
         return { ...snapshot, readProducts, [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose]() };
       },
     };
-    const { error } = await run(world, catalogReconcile(cut, { maxRemovedShare: 0.2, visible: "all" }, log));
+    const { error } = await run(world, catalogReconcile(cut, 0.2, "all", log));
     expect(error).toBeUndefined();
     expect((await stored(world, first)).variants).not.toEqual([]);
   });

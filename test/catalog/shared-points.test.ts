@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import pino from "pino";
-import { restorePoints, settlePoints, takePoints } from "../../src/catalog/points.ts";
+import { restorePoints, sharedPoints } from "../../src/catalog/points.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { saveCursor } from "../../src/database/cursor.ts";
@@ -10,7 +10,6 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { Reporter } from "../../src/jobs/work.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { floors } from "../../src/platforms/shopify/throttle.ts";
-import { sharedPoints } from "../../src/service/points.ts";
 import { createStore, enginesOf } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -42,8 +41,8 @@ for (const engine of enginesOf("postgres")) {
     test("are restored again after the clock was set back", async () => {
       const points = { available: 0, maximum: 2000, restoreRate: 1000, asOf: "2100-01-01T00:00:00.000Z" };
       await saveCursor(database, "platform-points", JSON.stringify(points));
-      expect(await takePoints(database, 5, 0)).toBeGreaterThan(0);
-      await until("there are five points", async () => (await takePoints(database, 5, 0)) === 0);
+      expect(await sharedPoints(database).take(5, 0)).toBeGreaterThan(0);
+      await until("there are five points", async () => (await sharedPoints(database).take(5, 0)) === 0);
     });
 
     /** Keeps time from restoring points of the assumed budget. */
@@ -57,24 +56,24 @@ for (const engine of enginesOf("postgres")) {
 
     test("are those of the smallest plan, or fewer, until they are reported", async () => {
       await database.sql`DELETE FROM cursor WHERE name = 'platform-points'`;
-      expect(await takePoints(database, 900, 0)).toBe(0);
+      expect(await sharedPoints(database).take(900, 0)).toBe(0);
       await keep();
-      expect(await takePoints(other, 900, 0)).toBeGreaterThan(0);
-      await settlePoints(database, 0, report(1950));
-      expect(await takePoints(other, 1900, 0)).toBe(0);
+      expect(await sharedPoints(other).take(900, 0)).toBeGreaterThan(0);
+      await sharedPoints(database).settle(0, report(1950));
+      expect(await sharedPoints(other).take(1900, 0)).toBe(0);
     });
 
     test("are spent once, no matter which process asks", async () => {
       await set(1000);
       const taken = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => takePoints(index % 2 === 0 ? database : other, 100, 0)),
+        Array.from({ length: 20 }, (_, index) => sharedPoints(index % 2 === 0 ? database : other).take(100, 0)),
       );
       expect(taken.filter((waitMs) => waitMs === 0)).toHaveLength(10);
     });
 
     test("are left for more urgent requests", async () => {
       await set(1499);
-      const admits = async (floor: number) => (await takePoints(other, 100, floor)) === 0;
+      const admits = async (floor: number) => (await sharedPoints(other).take(100, floor)) === 0;
       expect(await admits(floors.refresh)).toBe(false);
       expect(await admits(floors.sync)).toBe(true);
       await set(499);
@@ -87,13 +86,13 @@ for (const engine of enginesOf("postgres")) {
 
     test("are never more than reported, and grow by what was not spent", async () => {
       await set(1000);
-      expect(await takePoints(database, 800, 0)).toBe(0);
-      await settlePoints(database, 700, report(2000));
-      expect(await takePoints(other, 901, 0)).toBeGreaterThan(0);
-      expect(await takePoints(other, 899, 0)).toBe(0);
+      expect(await sharedPoints(database).take(800, 0)).toBe(0);
+      await sharedPoints(database).settle(700, report(2000));
+      expect(await sharedPoints(other).take(901, 0)).toBeGreaterThan(0);
+      expect(await sharedPoints(other).take(899, 0)).toBe(0);
       await set(1500);
-      await settlePoints(database, 0, report(300));
-      expect(await takePoints(other, 400, 0)).toBeGreaterThan(0);
+      await sharedPoints(database).settle(0, report(300));
+      expect(await sharedPoints(other).take(400, 0)).toBeGreaterThan(0);
     });
   });
 }

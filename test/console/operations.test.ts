@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { queueReads } from "../../src/catalog/push/queue.ts";
-import { readPushState } from "../../src/catalog/push/state.ts";
-import { saveSubscribed } from "../../src/catalog/push/subscribed.ts";
+import { readPushState, saveSubscribed } from "../../src/catalog/push/state.ts";
 import type { PurgeStatus } from "../../src/cdn/position.ts";
 import { openConsole, rowsOf, textOf } from "../support/console.ts";
 import { createMigratedStore, engines } from "../support/pds.ts";

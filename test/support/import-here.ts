@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import pino from "pino";
+import { sharedPoints } from "../../src/catalog/points.ts";
 import { toSnakeCase } from "../../src/commands/output.ts";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
@@ -13,7 +14,6 @@ import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run-job.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
-import { sharedPoints } from "../../src/service/points.ts";
 import type { Environment, Finished } from "./pds.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { inBatches } from "../../base/batches.ts";
 import { saveCursor } from "../../database/cursor.ts";
 import type { Database, Queryable } from "../../database/database.ts";
 import { noteDelivery, type ProductNews } from "../product.ts";
@@ -42,8 +43,8 @@ export function queueReads(
     const { sql, engine } = transaction;
     const [times] = await sql<{ now: string; due: string }[]>`
       SELECT ${sql.unsafe(engine.now)} AS now, ${sql.unsafe(engine.later(delayS))} AS due`;
-    for (let start = 0; start < ids.length; start += rowsPerStatement) {
-      const rows = ids.slice(start, start + rowsPerStatement).map((product) => ({
+    for (const batch of inBatches(ids, rowsPerStatement)) {
+      const rows = batch.map((product) => ({
         product,
         deliveries: counts.get(product) ?? 0,
         unread_since: times?.now ?? "",

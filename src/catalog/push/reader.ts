@@ -1,7 +1,7 @@
 import type { Log } from "../../base/log.ts";
 import type { Database } from "../../database/database.ts";
 import { type Platform, PlatformError, UnusableProductError } from "../../platforms/platform.ts";
-import { checkShop, keptReason } from "../guards.ts";
+import { keptReason } from "../guards.ts";
 import { keepStoredFields } from "../kept-fields.ts";
 import { refreshProduct } from "../refresh.ts";
 import { markUnusable } from "../sync.ts";
@@ -13,16 +13,14 @@ export interface PushReaderOptions {
   readonly maxRemovedShare: number;
 }
 
-export function createPushReader({ log, platform: source, ...options }: PushReaderOptions) {
-  const { database } = options;
-  const platform = keepStoredFields(source, database);
-  const context = { ...options, platform };
-  const checkAnswer = (shopId: string) => checkShop(database, platform, shopId);
-  return async (id: bigint, signal: AbortSignal): Promise<"settled" | "unsettled" | "failed"> => {
+export type ReadResult = "settled" | "unsettled" | "failed";
+
+export function createPushReader({ database, platform, log, maxRemovedShare }: PushReaderOptions) {
+  const context = { database, platform: keepStoredFields(platform, database), maxRemovedShare };
+  return async (id: bigint, signal: AbortSignal): Promise<ReadResult> => {
     const beganMs = performance.now();
     try {
-      const options = { priority: "push", signal } as const;
-      const { outcome, isSettled } = await refreshProduct(id, "push", options, { ...context, checkShop: checkAnswer });
+      const { outcome, isSettled } = await refreshProduct(id, { priority: "push", signal }, context);
       if (outcome === "kept") log.warn({ product: `${id}` }, `the product ${keptReason}`);
       return isSettled ? "settled" : "unsettled";
     } catch (error) {

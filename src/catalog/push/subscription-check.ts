@@ -2,7 +2,7 @@ import type { Log } from "../../base/log.ts";
 import { repeat } from "../../base/time.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import type { Subscription, Subscriptions } from "../../platforms/platform.ts";
-import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "./subscribed.ts";
+import { findSubscribed, findUninstalled, removeUninstalled, saveSubscribed } from "./state.ts";
 
 /** The platform deletes a subscription after a number of failed deliveries. */
 const maxAgeMs = 3_600_000;

@@ -1,8 +1,7 @@
-import type { Log } from "../../base/log.ts";
 import { backoff, pause, repeat } from "../../base/time.ts";
-import type { Database } from "../../database/database.ts";
 import { Lease } from "../../database/lease.ts";
 import { type DueProduct, finishRead, listDue, type ReadOutcome } from "./queue.ts";
+import { createPushReader, type PushReaderOptions, type ReadResult } from "./reader.ts";
 
 const pollMs = 250;
 /** If a process is killed, another one takes over within this time. */
@@ -14,11 +13,8 @@ const concurrency = 6;
 /** Minimum time between two reads of a product that changes all the time. */
 const gapS = 3;
 
-export interface PushWorkerOptions {
-  readonly database: Database;
-  readonly read: (id: bigint, signal: AbortSignal) => Promise<"settled" | "unsettled" | "failed">;
+export interface PushWorkerOptions extends PushReaderOptions {
   readonly holder: string;
-  readonly log: Log;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +24,7 @@ export interface PushWorkerOptions {
  */
 export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
   const { database, holder, log, signal } = options;
+  const read = createPushReader(options);
   const active = new Map<bigint, Promise<void>>();
   const lease = new Lease(database, { name: "push", holder, renewMs, shortestS: leaseS, longestS: leaseS });
 
@@ -38,7 +35,7 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
     if (idle.length === 0 && active.size === 0) return pollMs;
     if (!(await lease.hold())) return refusedMs;
     for (const product of idle) {
-      const reading = readDue(product, options).finally(() => active.delete(product.id));
+      const reading = readDue(product, read, options).finally(() => active.delete(product.id));
       active.set(product.id, reading);
     }
     return pollMs;
@@ -55,7 +52,11 @@ export async function workPushQueue(options: PushWorkerOptions): Promise<void> {
 }
 
 /** Never rejects: a product whose outcome could not be recorded stays due. */
-async function readDue(product: DueProduct, { database, read, log, signal }: PushWorkerOptions): Promise<void> {
+async function readDue(
+  product: DueProduct,
+  read: ReturnType<typeof createPushReader>,
+  { database, log, signal }: PushWorkerOptions,
+): Promise<void> {
   try {
     const result = await read(product.id, signal);
     const outcome = result === "settled" && !product.canSettle ? "unsettled" : result;
@@ -73,7 +74,7 @@ const failedAgainS = 2;
 const unsettledAgainS = 4.6;
 
 /** @param attempts consecutive reads that left it queued */
-export function toOutcome(result: "settled" | "unsettled" | "failed", attempts: number): ReadOutcome {
+export function toOutcome(result: ReadResult, attempts: number): ReadOutcome {
   if (result === "settled") return { kind: result };
   const againInS =
     result === "failed" ? backoff(attempts + 1, failedAgainS) : unsettledAgainS * 1.5 ** Math.max(0, attempts - 1);

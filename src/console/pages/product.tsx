@@ -1,8 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../base/format.ts";
 import { parseJson, toReadableJson } from "../../base/json.ts";
-import { type FoundProduct, findProduct } from "../../catalog/product.ts";
-import { findProductTruth, type ProductTruth } from "../../catalog/product-truth.ts";
+import { type FoundProduct, findProduct, findProductState, type ProductState } from "../../catalog/product.ts";
 import type { Metafield, Product, Variant } from "../../contract/product.ts";
 import { parseProductId } from "../../contract/product-values.ts";
 import { readNow } from "../../database/database.ts";
@@ -27,7 +26,7 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   const id = parseProductId(request.parameter("id"));
   const found = id === undefined ? undefined : await findProduct(database, id);
   if (id === undefined || found === undefined) return undefined;
-  const truth = await findProductTruth(database, id);
+  const state = await findProductState(database, id);
   const product = parseJson(new TextDecoder().decode(found.document)) as Product;
   const root = publicRoot(context, request);
   const images = context.servesSampleImages === true ? withSampleImageUrls(product.images, root) : product.images;
@@ -41,7 +40,7 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
         <ProductFacts
           product={product}
           found={found}
-          truth={truth}
+          state={state}
           now={now}
           apiUrl={`${root}/api/v1/products/${product.id}`}
         />
@@ -57,12 +56,12 @@ interface ProductFactsProps {
   readonly product: Product;
   readonly found: FoundProduct;
   /** Undefined if the product has just been removed. */
-  readonly truth: ProductTruth | undefined;
+  readonly state: ProductState | undefined;
   readonly now: number;
   readonly apiUrl: string;
 }
 
-function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps) {
+function ProductFacts({ product, found, state, now, apiUrl }: ProductFactsProps) {
   const { id, handle, status, vendor, product_type, tags, created_at, updated_at, published_at } = product;
   const time = (at: string | null, otherwise: string) =>
     at === null ? otherwise : <ExactTime at={new Date(at).toISOString()} now={now} />;
@@ -80,10 +79,10 @@ function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps)
         ["Published", time(published_at, "not published")],
         [
           "Last verified",
-          time(found.checkedAt, truth?.way === "import" ? "never compared with the platform" : "will be read again"),
+          time(found.checkedAt, state?.way === "import" ? "never compared with the platform" : "will be read again"),
         ],
-        ["Last read", time(truth?.readFrom || null, "unknown")],
-        ["Read by", readBy(truth)],
+        ["Last read", time(state?.readFrom || null, "unknown")],
+        ["Read by", readBy(state)],
         ["Entity tag", <code>{found.tag}</code>],
         ["Size", `${formatNumber(found.document.length)} bytes of JSON`],
         ["Public API", <a href={apiUrl}>View response</a>],
@@ -94,10 +93,10 @@ function ProductFacts({ product, found, truth, now, apiUrl }: ProductFactsProps)
 
 const linkToTag = (tag: string) => <a href={urlWithQuery("/products", { tag })}>{tag}</a>;
 
-function readBy(truth: ProductTruth | undefined): string {
-  if (truth === undefined || truth.way === "") return "unknown";
-  const tookMs = Date.parse(truth.readUntil) - Date.parse(truth.readFrom);
-  return truth.way === "import" ? "import" : `${truth.way}, in ${formatNumber(tookMs)} ms`;
+function readBy(state: ProductState | undefined): string {
+  if (state === undefined || state.way === "") return "unknown";
+  const tookMs = Date.parse(state.readUntil) - Date.parse(state.readFrom);
+  return state.way === "import" ? "import" : `${state.way}, in ${formatNumber(tookMs)} ms`;
 }
 
 interface ProductDetailsProps {
