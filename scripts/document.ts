@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { z } from "zod";
-import { purgeShapes } from "../src/cdn/options.ts";
+import { purgeSchemas } from "../src/cdn/options.ts";
 import { commands } from "../src/commands/index.ts";
 import { environmentName, settingNames, settings } from "../src/config/settings.ts";
 import { planShape } from "../src/jobs/options.ts";
@@ -38,7 +38,7 @@ function describeOption([name, schema]: readonly [string, z.ZodType]): [string, 
 }
 
 function describePurge(): string {
-  const found = Object.entries(purgeShapes).flatMap(([cdn, shape]) =>
+  const found = Object.entries(purgeSchemas).flatMap(([cdn, { shape }]) =>
     Object.entries(shape as Shape).map((option) => ({ cdn: code(cdn), cells: describeOption(option) })),
   );
   // An option of several CDNs has one row, unless its meaning differs.

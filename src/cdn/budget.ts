@@ -1,7 +1,7 @@
 import { refill } from "../base/token-bucket.ts";
 import type { PurgePosition, PurgeState } from "./position.ts";
 import { kinds } from "./tags.ts";
-import type { PurgeTarget } from "./target.ts";
+import type { PurgeTarget } from "./targets.ts";
 
 /** If the tags take longer than this, each kind is purged as a whole. */
 const maxWaitS = 10;
@@ -17,46 +17,36 @@ export interface TaggedRequest {
 export class Budget {
   readonly #target: PurgeTarget;
   readonly #now: string;
-  readonly #burst: number;
-  readonly #available: number;
+  /** Tokens when nothing was purged for long, tokens now, and tokens within {@link maxWaitS}. */
+  readonly burst: number;
+  readonly available: number;
+  readonly soon: number;
 
   constructor(target: PurgeTarget, { tokens }: Pick<PurgeState, "tokens">, now: string) {
     this.#target = target;
     this.#now = now;
     const { burst, perSecond } = target.budget ?? { burst: maxRequests, perSecond: 0 };
     // Always enough for one tag of each kind.
-    this.#burst = Math.max(kinds.length, Math.floor(burst * usableShare));
+    this.burst = Math.max(kinds.length, Math.floor(burst * usableShare));
     // After the clock was set back, the time is in the future, perhaps far.
     const passedS = tokens === undefined ? 0 : Math.abs(Date.parse(now) - Date.parse(tokens.at)) / 1000;
-    this.#available =
-      tokens === undefined ? this.#burst : refill(tokens.left, passedS, { size: this.#burst, perSecond });
+    this.available = tokens === undefined ? this.burst : refill(tokens.left, passedS, { size: this.burst, perSecond });
+    this.soon = this.available + perSecond * maxWaitS;
   }
 
   /** Beyond this number of tags, the budget would take too long. */
   get maxTagsSoon(): number {
     const { budget, maxTags } = this.#target;
-    return budget?.unit === "tag" ? this.#soon : this.#soon * maxTags;
+    return budget?.unit === "tag" ? this.soon : this.soon * maxTags;
   }
 
-  get #soon(): number {
-    return this.#available + (this.#target.budget?.perSecond ?? 0) * maxWaitS;
-  }
-
-  carries(requests: readonly TaggedRequest[]): boolean {
-    return costOf(requests, this.#target.budget) <= this.#available;
-  }
-
-  carriesSoon(requests: readonly TaggedRequest[]): boolean {
-    return costOf(requests, this.#target.budget) <= this.#soon;
-  }
-
-  canEverCarry(requests: readonly TaggedRequest[]): boolean {
-    return costOf(requests, this.#target.budget) <= this.#burst;
+  carries(requests: readonly TaggedRequest[], tokens = this.available): boolean {
+    return costOf(requests, this.#target.budget) <= tokens;
   }
 
   without(requests: readonly TaggedRequest[]): PurgeState["tokens"] {
     if (this.#target.budget === undefined) return undefined;
-    return { left: this.#available - costOf(requests, this.#target.budget), at: this.#now };
+    return { left: this.available - costOf(requests, this.#target.budget), at: this.#now };
   }
 }
 

@@ -12,10 +12,7 @@ export function mustWait({ state, now }: PurgePosition): boolean {
   return Date.parse(at) <= Date.parse(now) && Date.parse(now) < Date.parse(retryAt);
 }
 
-/**
- * The next purges are small, because successful ones are repeated after another failure.
- * @param random from 0 to 1
- */
+/** The next purges are small, because successful ones are repeated after another failure. */
 export function fail(state: PurgeState, error: PurgeError, now: string, random: number): PurgeState {
   const count = (state.failure?.count ?? 0) + 1;
   const backoffS = backoff(count, 1, maxRetryS) * (0.5 + random / 2);

@@ -6,13 +6,13 @@ import { classify, type Position } from "../database/change-log.ts";
 import type { Database } from "../database/database.ts";
 import type { Lease } from "../database/lease.ts";
 import { giveBack, hasTokens } from "./budget.ts";
-import type { PurgeCounter } from "./counter.ts";
 import { fail, mustWait, record } from "./failure.ts";
+import type { PurgeCounter } from "./metrics.ts";
 import { findRange, type PurgePlan, type PurgeRange, planPurge } from "./plan.ts";
 import { findPurgePosition, type PurgePosition, type PurgeState, purgeLease, savePurgeState } from "./position.ts";
 import { PurgeError, sendPurge } from "./send.ts";
 import { kinds } from "./tags.ts";
-import type { PurgeTarget } from "./target.ts";
+import type { PurgeTarget } from "./targets.ts";
 
 /**
  * A change waits this long for its first purge. By then every replica that keeps up has noticed it,
@@ -47,11 +47,6 @@ export async function followChanges({ targets, ...options }: FollowerOptions): P
 /** The local time measures long requests. */
 type FoundPosition = PurgePosition & { readonly foundMs: number };
 
-interface SeenChange {
-  readonly newest: Position;
-  readonly atMs: number;
-}
-
 /** The database's clock, advanced by the time since it was read. */
 const timeAfter = ({ now, foundMs }: FoundPosition) =>
   new Date(Date.parse(now) + performance.now() - foundMs).toISOString();
@@ -64,7 +59,7 @@ class Follower {
   readonly #lease: Lease;
   readonly #options: Options;
   /** Oldest first. */
-  #seen: SeenChange[] = [];
+  #seen: { readonly newest: Position; readonly atMs: number }[] = [];
   /** Two versions that run side by side must not purge everything in turn. */
   #isFormKnown = false;
 

@@ -49,10 +49,7 @@ export const cdns = {
 
 export type CdnName = keyof typeof cdns;
 
-/**
- * Personalization changes are recorded by fingerprint, so a purge needs no list of the SKUs that use
- * a style.
- */
+/** Personalization changes are recorded by fingerprint: a purge needs no list of a style's SKUs. */
 export const fingerprintTag = (fingerprint: number) => `pz-${fingerprint.toString(36)}`;
 
 export const keyTag = (noun: string, key: string) => `${noun}-${percentEncode(key)}`;

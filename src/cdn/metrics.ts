@@ -1,6 +1,15 @@
 import { counter, gauge, type Metric } from "../base/metric.ts";
-import type { PurgeCounter } from "./counter.ts";
 import type { PurgeStatus } from "./position.ts";
+
+export type ProbeResult = "fresh" | "stale" | "failed";
+
+export class PurgeCounter {
+  sent = 0;
+  failed = 0;
+  tags = 0;
+  kinds = 0;
+  readonly probes: Record<ProbeResult, number> = { fresh: 0, stale: 0, failed: 0 };
+}
 
 export const measurePurgeStatus = (statuses: readonly PurgeStatus[]): Metric[] => [
   gauge(

@@ -14,13 +14,13 @@ const common = {
     ),
 };
 
-export const purgeShapes = {
-  fastly: {
+export const purgeSchemas = {
+  fastly: z.strictObject({
     service: z.string().regex(/^\w+$/, "expected the ID of a Fastly service").describe("ID of the Fastly service."),
     api_url: url.default("https://api.fastly.com").describe("URL of Fastly's API."),
     ...common,
-  },
-  cloudflare: {
+  }),
+  cloudflare: z.strictObject({
     zone: z
       .string()
       .regex(/^[\da-f]{32}$/, "expected the ID of a zone: 32 hexadecimal digits")
@@ -31,14 +31,14 @@ export const purgeShapes = {
       .describe("Plan of the zone, which decides how many purges it may send."),
     api_url: url.default("https://api.cloudflare.com").describe("URL of Cloudflare's API."),
     ...common,
-  },
-  varnish: {
+  }),
+  varnish: z.strictObject({
     url: z
       .union([url, z.array(url).min(1)], { error: "expected an http:// or https:// URL, or a list of them" })
       .describe("URL of each Varnish server, one or a list."),
     ...common,
-  },
-  generic: {
+  }),
+  generic: z.strictObject({
     url: url.describe("URL to which purges are sent."),
     method: z
       .string()
@@ -58,14 +58,7 @@ export const purgeShapes = {
     requests_per_minute: z.int().min(1).max(600_000).default(60).describe("Maximum number of purges per minute."),
     burst: z.int().min(2).max(10_000).default(10).describe("How many purges may be sent at once after a pause."),
     ...common,
-  },
-};
-
-export const purgeSchemas = {
-  fastly: z.strictObject(purgeShapes.fastly),
-  cloudflare: z.strictObject(purgeShapes.cloudflare),
-  varnish: z.strictObject(purgeShapes.varnish),
-  generic: z.strictObject(purgeShapes.generic),
+  }),
 };
 
 export type PurgingCdn = keyof typeof purgeSchemas;

@@ -3,7 +3,7 @@ import { classify, type Position } from "../database/change-log.ts";
 import { Budget, maxRequests, type TaggedRequest } from "./budget.ts";
 import type { PurgeMark, PurgePosition, PurgeState } from "./position.ts";
 import { addToBatches, kinds, listTags, simplify, type TagBatch, type TagKinds } from "./tags.ts";
-import type { PurgeTarget } from "./target.ts";
+import type { PurgeTarget } from "./targets.ts";
 
 /**
  * When a change is purged again. No process lets a CDN keep a response that it could not have
@@ -57,10 +57,7 @@ export interface RangeChanges {
   readonly due: readonly NumberedChange[];
 }
 
-/**
- * Decides what to purge now, within the provider's budget.
- * @returns undefined if the budget has to recover first
- */
+/** Decides what to purge now. @returns undefined if the provider's budget has to recover first */
 export function planPurge(
   position: PurgePosition,
   range: PurgeRange,
@@ -125,14 +122,14 @@ function choose(
   const all = toRequests(first, due, target);
   const fits = (requests: readonly TaggedRequest[]) => requests.length <= atOnce && budget.carries(requests);
   if (fits(all)) return { first, due, upTo, settled };
-  if (budget.carriesSoon(all)) {
+  if (budget.carries(all, budget.soon)) {
     const begin = takePrefix(changes.first, target, fits);
     if (begin !== undefined) return { first: begin.tags, due: nothing, upTo: begin.upTo, settled: undefined };
     const rest = first.size === 0 ? takePrefix(changes.due, target, fits) : undefined;
     if (rest !== undefined) return { first: nothing, due: rest.tags, upTo: after, settled: rest.upTo };
     // A single change may have more tags than a request.
     if (budget.carries(all)) return { first, due, upTo, settled };
-    if (budget.canEverCarry(all)) return undefined;
+    if (budget.carries(all, budget.burst)) return undefined;
   }
   // Starts with the kind that has the most tags, so that responses of the other kind may stay.
   for (const [ofFirst, ofDue] of collapse(first, due)) {
@@ -178,13 +175,11 @@ function purgeWhole(tags: TagKinds, whole: readonly NumberedChange["noun"][]): v
   for (const kind of found) tags.set(kind, kind);
 }
 
-type Requests = PurgePlan["requests"];
-
 /** One purge of a tag covers first and second purges. */
-function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): Requests {
-  const found: TagBatch[] = [];
-  for (const tag of simplify(new Map([...first, ...due]))) addToBatches(found, tag, target);
-  return found.map(({ tags }) => ({ tags }));
+function toRequests(first: TagKinds, due: TagKinds, target: PurgeTarget): readonly TaggedRequest[] {
+  const batches: TagBatch[] = [];
+  for (const tag of simplify(new Map([...first, ...due]))) addToBatches(batches, tag, target);
+  return batches;
 }
 
 /** The first changes whose tags fit; undefined if even one change does not fit. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hideCredentials } from "../base/credentials.ts";
 import type { Log } from "../base/log.ts";
 import type { Fetch } from "../base/outgoing.ts";
-import type { ProbeResult, PurgeCounter } from "./counter.ts";
+import type { ProbeResult, PurgeCounter } from "./metrics.ts";
 import { secondPurgeS } from "./plan.ts";
 
 const timeoutMs = 5000;
@@ -62,21 +62,17 @@ export class Prober {
   }
 
   async #compare(path: string): Promise<ProbeResult> {
-    const before = await this.#readBoth(path);
-    if (before.edge === before.origin) return "fresh";
+    const [origin, before] = await this.#readBoth(path);
+    if (before === origin) return "fresh";
     // It may have changed since it was purged.
     await sleep(againMs, undefined, { signal: this.#options.signal });
-    const after = await this.#readBoth(path);
-    return after.edge === after.origin || after.edge !== before.edge ? "fresh" : "stale";
+    const [originNow, after] = await this.#readBoth(path);
+    return after === originNow || after !== before ? "fresh" : "stale";
   }
 
-  async #readBoth(path: string): Promise<{ origin: string; edge: string }> {
+  #readBoth(path: string): Promise<[origin: string, edge: string]> {
     const { originUrl, edgeUrl, fetch, signal } = this.#options;
-    const [origin, edge] = await Promise.all([
-      read(fetch, originUrl + path, signal),
-      read(fetch, edgeUrl + path, signal),
-    ]);
-    return { origin, edge };
+    return Promise.all([read(fetch, originUrl + path, signal), read(fetch, edgeUrl + path, signal)]);
   }
 }
 

@@ -2,7 +2,7 @@ import { readStart } from "../base/body.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createFetch } from "../base/outgoing.ts";
 import { parseRetryAfter } from "../base/retry-after.ts";
-import type { PurgeRequest, PurgeTarget } from "./target.ts";
+import type { PurgeRequest, PurgeTarget } from "./targets.ts";
 
 const timeoutMs = 5000;
 /** Longer than any error message; a wrong address may serve something huge. */
@@ -14,7 +14,7 @@ export class PurgeError extends Error {
 
   constructor(
     message: string,
-    { isThrottled = false, retryAfterS }: { isThrottled?: boolean; retryAfterS?: number } = {},
+    { isThrottled = false, retryAfterS }: { isThrottled?: boolean; retryAfterS?: number | undefined } = {},
   ) {
     super(message);
     this.isThrottled = isThrottled;
@@ -47,10 +47,9 @@ export async function sendPurge(
   }
   const { ok, status, headers } = response;
   if (!ok) {
-    const retryAfterS = parseRetryAfter(headers);
     throw new PurgeError(`it responded with status ${status}${hints[status] ?? ""}`, {
       isThrottled: status === 429,
-      ...(retryAfterS !== undefined && { retryAfterS }),
+      retryAfterS: parseRetryAfter(headers),
     });
   }
   const problem = readProblem(target, body);

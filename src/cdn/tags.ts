@@ -1,6 +1,6 @@
 import type { Change } from "../database/change.ts";
 import { fingerprintTag, keyTag } from "./headers.ts";
-import type { PurgeTarget } from "./target.ts";
+import type { PurgeTarget } from "./targets.ts";
 
 /** All responses of a kind have its name as a tag. */
 export const kinds: readonly Change["noun"][] = ["product", "personalization"];

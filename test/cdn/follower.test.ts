@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createFetch } from "../../src/base/outgoing.ts";
-import { PurgeCounter } from "../../src/cdn/counter.ts";
 import { followChanges } from "../../src/cdn/follower.ts";
+import { PurgeCounter } from "../../src/cdn/metrics.ts";
 import type { PurgeOptions } from "../../src/cdn/options.ts";
 import { createTargets } from "../../src/cdn/targets.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";

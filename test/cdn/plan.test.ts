@@ -5,7 +5,7 @@ import { fingerprintTag } from "../../src/cdn/headers.ts";
 import { secondPurgeS } from "../../src/cdn/plan.ts";
 import type { PurgeState } from "../../src/cdn/position.ts";
 import { PurgeError } from "../../src/cdn/send.ts";
-import type { PurgeTarget } from "../../src/cdn/target.ts";
+import type { PurgeTarget } from "../../src/cdn/targets.ts";
 import { keptChanges } from "../../src/database/change.ts";
 import { at, createPurged, createWorld, target } from "./world.ts";
 

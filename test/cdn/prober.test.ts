@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFetch } from "../../src/base/outgoing.ts";
-import { PurgeCounter } from "../../src/cdn/counter.ts";
+import { PurgeCounter } from "../../src/cdn/metrics.ts";
 import { Prober } from "../../src/cdn/prober.ts";
 import { cleanUp } from "../support/clean-up.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { PurgeOptions } from "../../src/cdn/options.ts";
 import { sendPurge } from "../../src/cdn/send.ts";
-import type { PurgeTarget } from "../../src/cdn/target.ts";
-import { createTargets } from "../../src/cdn/targets.ts";
+import { createTargets, type PurgeTarget } from "../../src/cdn/targets.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.ts";
 

@@ -1,6 +1,6 @@
 import { findRange, type PurgePlan, planPurge, secondPurgeS } from "../../src/cdn/plan.ts";
 import type { PurgePosition, PurgeState } from "../../src/cdn/position.ts";
-import type { PurgeTarget } from "../../src/cdn/target.ts";
+import type { PurgeTarget } from "../../src/cdn/targets.ts";
 import type { NumberedChange } from "../../src/database/change.ts";
 
 export const startMs = Date.parse("2026-11-22T00:00:00.000Z");
