@@ -18,11 +18,17 @@ const maxReasonBytes = 10_000;
  * @param address `s3://BUCKET/PREFIX`
  */
 export function bucketSource(address: string, settings: SourceSettings, signal: AbortSignal): FeedSource {
-  const { maxFileMegabytes } = settings;
+  const { maxFileMegabytes, s3Endpoint } = settings;
   const [, bucket = "", path = ""] = address.match(/^s3:\/\/([^/]+)\/?(.*)$/i) ?? [];
   const prefix = path === "" || path.endsWith("/") ? path : `${path}/`;
   const base = `s3://${bucket}/${prefix}`;
-  const client = createClient(bucket, settings);
+  const client = new S3Client({
+    bucket,
+    region: settings.s3Region,
+    ...(s3Endpoint !== "" && { endpoint: s3Endpoint }),
+    accessKeyId: settings.s3AccessKeyId,
+    secretAccessKey: settings.s3SecretAccessKey,
+  });
   const requests = new Requests(createFetch(settings), signal);
 
   const send = <T>(
@@ -66,17 +72,6 @@ export function bucketSource(address: string, settings: SourceSettings, signal: 
       );
     },
   };
-}
-
-function createClient(bucket: string, settings: SourceSettings): S3Client {
-  const { s3Endpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = settings;
-  return new S3Client({
-    bucket,
-    region: s3Region,
-    ...(s3Endpoint !== "" && { endpoint: s3Endpoint }),
-    accessKeyId: s3AccessKeyId,
-    secretAccessKey: s3SecretAccessKey,
-  });
 }
 
 /** @throws ServiceError `unavailable` with the reason; another Error if it may be temporary */

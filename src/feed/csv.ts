@@ -22,9 +22,7 @@ const [quote, newline, carriageReturn] = ['"', "\n", "\r"].map(code);
 /** Any number of CRs before an LF belong to the line end. */
 type LineEnd = "\n" | "\r";
 
-/**
- * Outside of quotes, the other line end would become part of a value: lines have different writers.
- */
+/** Outside of quotes, the other line end would become part of a value. */
 const strayOf = { "\n": "\r", "\r": "\n" } as const;
 const strayProblems = {
   "\n": "CR inside an unquoted field, and the lines before it end in LF: line ends are mixed",
@@ -292,10 +290,7 @@ function closingQuote(text: string, start: number): number {
   return position;
 }
 
-/**
- * The first line's unquoted text and end, which is empty until it arrives, and the next line's
- * start.
- */
+/** The first line's unquoted text and end, empty until it arrives, and the next line's start. */
 function firstLine(text: string): { unquoted: string; end: string; next: number } {
   let unquoted = "";
   let isQuoted = false;

@@ -125,7 +125,7 @@ export class TextDecoding {
       throw this.#explain(cause, bytes);
     }
     this.#checkMixedEncodings(text);
-    this.#lines += countLines(text);
+    this.#lines += countOf("\n", text);
     this.#lastText = (this.#lastText + text).slice(-overlap);
     return this.#leaveOutMarks(this.#marks + text);
   }
@@ -166,7 +166,7 @@ export class TextDecoding {
     if (this.#encoding === "utf-8") return;
     this.#decoder = new TextDecoder(this.#encoding, { fatal: true });
     const end = start + countValidBytes(whole, "utf-8");
-    const line = this.#lines + countNewlines(bytes.subarray(0, end));
+    const line = this.#lines + countOf("\n", Buffer.from(bytes.subarray(0, end)).toString("latin1"));
     this.#invalid = { byte: bytes[end] ?? 0, line };
   }
 
@@ -181,7 +181,7 @@ export class TextDecoding {
     const pattern = this.#isGiven ? markInWindows1252 : utf8InWindows1252;
     const found = beyondAsciiTwice.test(all) ? pattern.exec(all) : null;
     if (found === null) return;
-    const line = this.#lines - countLines(this.#lastText) + countLines(all.slice(0, found.index));
+    const line = this.#lines - countOf("\n", this.#lastText) + countOf("\n", all.slice(0, found.index));
     if (this.#isGiven) {
       const reason = "a byte order mark of UTF-8 in windows-1252; fix the file, or set its encoding";
       throw new ServiceError("invalid_input", `${this.#file}:${line}: ${reason}`);
@@ -201,7 +201,7 @@ export class TextDecoding {
   #explain(cause: unknown, bytes: Uint8Array): unknown {
     if (!(cause instanceof TypeError)) return cause;
     const valid = bytes.subarray(0, countValidBytes(bytes, this.encoding));
-    const line = this.#lines + countLines(new TextDecoder(this.encoding).decode(valid));
+    const line = this.#lines + countOf("\n", new TextDecoder(this.encoding).decode(valid));
     const byte = this.encoding === "utf-8" ? bytes[valid.length] : undefined;
     if (byte !== undefined && !this.#isGiven) return this.#toMixed(line, byte, "other characters are", cause);
     const detail = byte === undefined ? "" : ` (byte 0x${hex(byte)})`;
@@ -220,16 +220,10 @@ function findNonAscii(bytes: Uint8Array): number {
   return -1;
 }
 
-function countNewlines(bytes: Uint8Array): number {
-  let lines = 0;
-  for (const byte of bytes) if (byte === 0x0a) lines++;
-  return lines;
-}
-
-function countLines(text: string): number {
-  let lines = 0;
-  for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) lines++;
-  return lines;
+export function countOf(part: string, text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) count++;
+  return count;
 }
 
 function countIncompleteBytes(bytes: Uint8Array, encoding: TextEncoding): number {

@@ -59,7 +59,7 @@ export async function collectFeed<Key extends string>(
   // If creating the folder failed, nothing needs to be removed.
   const dispose = async () => (await folder?.catch(() => undefined))?.remove();
   try {
-    const result = await collect(source, request, known, openFolder, signal);
+    const result = await collect(source, (from) => collectOnce(from, request, known, openFolder, signal));
     return { ...result, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
@@ -67,10 +67,7 @@ export async function collectFeed<Key extends string>(
   }
 }
 
-/**
- * Checks that the files of a feed exist, without reading them.
- * @throws ServiceError as {@link collectFeed}
- */
+/** Checks that the files of a feed exist. @throws ServiceError as {@link collectFeed} */
 export async function checkFeed<Key extends string>(
   request: FeedRequest<Key>,
   settings: SourceSettings,
@@ -94,16 +91,13 @@ interface Changed {
 
 async function collect<Key extends string>(
   source: FeedSource,
-  request: FeedRequest<Key>,
-  known: KnownFiles<Key> | undefined,
-  openFolder: () => Promise<TemporaryFolder>,
-  signal: AbortSignal,
+  collectFrom: (source: FeedSource) => Promise<Result<Key> | Changed>,
 ): Promise<Result<Key>> {
-  const result = await collectOnce(source, request, known, openFolder, signal);
+  const result = await collectFrom(source);
   if (result.status !== "changed") return result;
   if (source.byContent !== undefined) {
     // The servers behind a load balancer may have different versions of the same content.
-    const again = await collectOnce(source.byContent, request, known, openFolder, signal);
+    const again = await collectFrom(source.byContent);
     const notes = source.byContent.notes();
     if (again.status === "complete" && notes.length > 0) return { ...again, notes };
     if (again.status === "unchanged" || again.status === "incomplete") return again;
@@ -154,16 +148,11 @@ const isSame = (file: KnownVersion, other: KnownVersion | undefined) =>
 
 const keysOf = <Key extends string>({ fileNames }: FeedRequest<Key>) => Object.keys(fileNames) as Key[];
 
-interface FoundFeed<Key extends string> {
-  readonly files: Readonly<Record<Key, SourceFile>>;
-  readonly marker: SourceFile | undefined;
-}
-
 async function findFeed<Key extends string>(
   source: FeedSource,
   request: FeedRequest<Key>,
   known: Readonly<Record<Key, KnownVersion>> | undefined,
-): Promise<FoundFeed<Key>> {
+) {
   const files = {} as Record<Key, SourceFile>;
   for (const key of keysOf(request)) files[key] = await getFile(source, request.fileNames[key], known?.[key]);
   const marker = request.marker === undefined ? undefined : await source.findFile(request.marker);

@@ -14,22 +14,14 @@ export function dataFileNames(name: string): string[] {
   return ["csv", "ndjson"].flatMap((format) => ["", ...extensions].map((end) => `${name}.${format}${end}`));
 }
 
-export function isNdjson(name: string): boolean {
-  const compression = compressionOf(name);
-  const plainName = compression === undefined ? name : name.slice(0, -compressionExtensions[compression].length);
-  return /\.(ndjson|jsonl)$/i.test(plainName);
-}
-
-function compressionOf(name: string): FileCompression | undefined {
-  const compressions = Object.keys(compressionExtensions) as FileCompression[];
-  return compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression]));
-}
+const ndjsonName = new RegExp(`\\.(ndjson|jsonl)(${extensions.map(RegExp.escape).join("|")})?$`, "i");
+export const isNdjson = (name: string) => ndjsonName.test(name);
 
 async function findCompression(path: string, name: string): Promise<FileCompression | undefined> {
   const compressions = Object.keys(compressionSignatures) as FileCompression[];
   const start = await Bun.file(path).slice(0, 4).bytes();
   return (
-    compressionOf(name) ??
+    compressions.find((compression) => name.toLowerCase().endsWith(compressionExtensions[compression])) ??
     compressions.find((compression) => compressionSignatures[compression].every((byte, index) => start[index] === byte))
   );
 }
@@ -37,10 +29,7 @@ async function findCompression(path: string, name: string): Promise<FileCompress
 /** A sender can set a file's modification time, but not its change time. */
 export const versionOfFile = ({ size, mtimeMs, ctimeMs, ino }: Stats) => `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
 
-/**
- * @returns the file's version
- * @throws ServiceError `invalid_input` if there is no such file
- */
+/** @returns the file's version. @throws ServiceError `invalid_input` if there is no such file */
 export async function checkFile(path: string): Promise<string> {
   const stats = await stat(path).catch((cause: NodeJS.ErrnoException) => {
     throw new ServiceError("invalid_input", `${path}: ${cause.code === "ENOENT" ? "no such file" : cause.message}`);

@@ -1,6 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import { maxRecordLength } from "./csv.ts";
-import { isFileMark } from "./decode.ts";
+import { countOf, isFileMark } from "./decode.ts";
 
 /** Bounds the memory for one document, and restricts what a file may contain. */
 export interface JsonLimits {
@@ -178,7 +178,8 @@ export class JsonSplitter {
     }
     const text = line.trimEnd();
     const fields = Object.keys(value).length;
-    const isPlain = fields === countColons(text) && !text.includes("[") && text.length <= this.#limits.maxLength;
+    // An object has one colon for each field, and more if its values contain some.
+    const isPlain = fields === countOf(":", text) && !text.includes("[") && text.length <= this.#limits.maxLength;
     return isPlain && fields <= this.#limits.maxKeys
       ? { text, line: this.#line, fields, keys: fields, value }
       : undefined;
@@ -211,9 +212,7 @@ export class JsonSplitter {
     return new ServiceError("invalid_input", `${this.#file}:${line}: ${problem}`);
   }
 
-  /**
-   * @returns the last document if only the end of the text completes it, or why it is unfinished
-   */
+  /** @returns the last document if only the end of the text completes it, or why it is unfinished */
   end(): { document?: JsonDocument; unfinished?: { line: number; reason: string } } {
     if (this.#inDocument && this.#depth === this.#documentDepth && !this.#inString) return { document: this.#end("") };
     if (!this.#inDocument && this.#depth === 0) return {};
@@ -230,13 +229,6 @@ export class JsonSplitter {
     this.#inDocument = false;
     return document;
   }
-}
-
-/** An object has one for each field, and more if its values contain some. */
-function countColons(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;
-  return count;
 }
 
 /** The first field that an object of a valid JSON text has more than once. */

@@ -29,10 +29,8 @@ export function webSource(
 
   /** Validators by file and version, to detect several for the same content. */
   const validators = new Map<string, Set<string>>();
-  const remember = (name: string, version: string, response: Response) => {
-    const known = validators.get(`${name} ${version}`) ?? new Set();
-    validators.set(`${name} ${version}`, known.add(validatorsOf(response)));
-  };
+  const remember = (name: string, version: string, response: Response) =>
+    validators.getOrInsertComputed(`${name} ${version}`, () => new Set()).add(validatorsOf(response));
   const describe = (name: string, response: Response, version: string): SourceFile => ({
     name,
     version,
