@@ -1,10 +1,7 @@
 /** Loaded on first use, so that the service starts faster. */
 const zlib = () => process.getBuiltinModule("node:zlib");
 
-/**
- * Supported content codings, preferred first. Quick zstd takes half the time of quick Brotli, and
- * is smaller.
- */
+/** Preferred first: quick zstd takes half the time of quick Brotli, and is smaller. */
 const compressions = ["zstd", "br", "gzip"] as const;
 export type ContentCompression = (typeof compressions)[number];
 export type ContentEncoding = ContentCompression | "identity";
@@ -15,15 +12,10 @@ export const minCompressibleBytes = 1024;
 /** Clients send only a few dozen different `Accept-Encoding` values, so parsed ones are cached. */
 const parsed = new Map<string, ContentEncoding>();
 const maxParsed = 500;
-/**
- * Parsing a longer value would cost more than the rest of the request. No browser sends half as
- * much.
- */
+/** Parsing more would cost more than the rest of the request. No browser sends half as much. */
 const maxLength = 200;
 
-/**
- * The preferred encoding of an `Accept-Encoding` header, by quality values; `identity` without one.
- */
+/** The preferred encoding of an `Accept-Encoding` header, by quality values. */
 export function chooseEncoding(accepted: string | null): ContentEncoding {
   if (accepted === null || accepted === "" || accepted.length > maxLength) return "identity";
   const known = parsed.get(accepted);
@@ -35,9 +27,7 @@ export function chooseEncoding(accepted: string | null): ContentEncoding {
   return encoding;
 }
 
-/**
- * Finds a coding with its parameters; needs as many searches for a long list as for a short one.
- */
+/** Finds a coding with its parameters by one search, however long the list is. */
 const patternOf = (name: string) => new RegExp(`(?:^|,)[ \\t]*${name}[ \\t]*(?:;([^,]*))?(?:,|$)`, "i");
 const patterns = {
   zstd: patternOf("zstd"),

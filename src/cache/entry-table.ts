@@ -68,12 +68,7 @@ export class EntryTable<Entry extends TableEntry> {
     if (this.#newest === undefined) this.#oldest = entry;
     else this.#newest.newer = entry;
     this.#newest = entry;
-    let entries = this.#namespaces.get(namespace);
-    if (entries === undefined) {
-      entries = new Map();
-      this.#namespaces.set(namespace, entries);
-    }
-    entries.set(key, entry);
+    this.#namespaces.getOrInsertComputed(namespace, () => new Map()).set(key, entry);
   }
 
   /** Measures an entry again; does nothing if the table no longer has it. */

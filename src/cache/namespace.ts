@@ -5,19 +5,13 @@ import type { ResponseBody } from "./response.ts";
 export interface CacheEntry {
   /** Undefined when the object does not exist. */
   readonly body: ResponseBody | undefined;
-  /**
-   * Whether the response has no data. Few such entries are kept, because clients can invent any
-   * number of keys.
-   */
+  /** Whether the response has no data. Few are kept: clients can invent any number of keys. */
   readonly isEmpty: boolean;
   readonly fingerprints?: readonly number[];
 }
 
 export interface CacheLifetime {
-  /**
-   * Whether the change log removes changed entries, so that a cached entry is
-   * current.
-   */
+  /** Whether the change log removes changed entries, so that a cached entry is current. */
   readonly isInvalidated: boolean;
   /** How long entries are served without reloading. */
   readonly freshMs: number;
@@ -54,9 +48,7 @@ export function invalidatedLifetime({ staleIfErrorS }: CachePolicy, maxAgeS = Nu
   };
 }
 
-/**
- * Lifetime of entries whose changes are not recorded: they are reloaded on request after `freshMs`.
- */
+/** Lifetime of entries whose changes are not recorded: they are reloaded on request. */
 export function polledLifetime({ staleIfErrorS }: CachePolicy, freshMs = 500): CacheLifetime {
   return { isInvalidated: false, freshMs, staleWhileRevalidateMs: 0, staleIfErrorMs: staleIfErrorS * 1000 };
 }

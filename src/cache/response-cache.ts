@@ -39,16 +39,6 @@ interface PendingLoad {
   isInvalidated: boolean;
 }
 
-export interface CacheCounts {
-  hits: number;
-  stale: number;
-  misses: number;
-  collapsed: number;
-  failed: number;
-  evicted: number;
-  invalidated: number;
-}
-
 /** Other memory of an entry, as measured: entity tag, objects, and the allocator's rounding. */
 const bytesPerEntry = 1200;
 /** Enough for 10,000 empty results with short names. Clients can invent names of up to 16 kB. */
@@ -64,7 +54,7 @@ const maxInvalidatedKeys = 10;
 const noResult = Promise.resolve(undefined);
 
 export class ResponseCache {
-  readonly counts: CacheCounts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, invalidated: 0 };
+  readonly counts = { hits: 0, stale: 0, misses: 0, collapsed: 0, failed: 0, evicted: 0, invalidated: 0 };
   readonly #entries: EntryTable<StoredEntry>;
   readonly #emptyEntries: EntryTable<StoredEntry>;
   readonly #pending = new Map<string, PendingLoad>();
@@ -99,7 +89,6 @@ export class ResponseCache {
   /**
    * The response for a key, without a promise if it is cached or loaded synchronously.
    * @returns undefined when the object does not exist
-   * @param nowMs by `performance.now()`
    * @param origin the request, for the namespace's `load`
    * @throws the load's error when no cached response can be served instead; `not_found` with an age
    *   for a missing object that cannot be verified

@@ -26,9 +26,7 @@ export const varyByEncoding: HeaderFields = { Vary: "Accept-Encoding" };
 
 type Representation = ContentEncoding | "not-modified";
 
-/**
- * Headers shared by many responses, built once per representation to save time on every request.
- */
+/** Headers that many responses share, built once per representation, and not for every request. */
 export class HeaderTemplate {
   readonly #fields: HeaderFields;
   readonly #headers = new Map<Representation, Headers>();
@@ -106,10 +104,7 @@ export interface PreparedResponseOptions {
   readonly headers?: HeaderFields | undefined;
   /** Whether the data changed while it was loaded, so that a CDN must not keep the response. */
   readonly isOutdated?: boolean;
-  /**
-   * When the data was last known to be current, by `performance.now()`; undefined for other
-   * content.
-   */
+  /** When data was last known to be current, by `performance.now()`; undefined for other content. */
   readonly asOfMs?: number | undefined;
   /** Whether it was read from the store or the platform, and not from the cache. */
   readonly isRead?: boolean;

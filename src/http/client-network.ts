@@ -42,12 +42,7 @@ export class ClientNetworks {
   }
 }
 
-/**
- * The client's address: the peer's or, behind trusted proxies, the last address in
- * `X-Forwarded-For` that is not a trusted proxy's.
- * @param peer remote address of the connection
- * @param forwarded the `X-Forwarded-For` header
- */
+/** The peer's or, behind trusted proxies, the last in `X-Forwarded-For` that is not one of theirs. */
 export function clientAddress(peer: string, forwarded: string | null, trusted: BlockList): string {
   let address = normalize(peer);
   const hops = forwarded === null ? [] : forwarded.split(",");
@@ -93,13 +88,13 @@ const mask = (numbers: readonly number[], width: number, bits: number) =>
 function parseGroups(address: string): number[] {
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
   const parse = (text: string) =>
-    text === "" ? [] : text.split(":").flatMap((group) => (group.includes(".") ? toGroups(group) : parseHex(group)));
+    text === ""
+      ? []
+      : text.split(":").flatMap((group) => (group.includes(".") ? toGroups(group) : Number.parseInt(group, 16)));
   const first = parse(head);
   const last = parse(tail ?? "");
   return [...first, ...Array<number>(Math.max(0, 8 - first.length - last.length)).fill(0), ...last];
 }
-
-const parseHex = (group: string) => [Number.parseInt(group, 16)];
 
 function toGroups(dotted: string): number[] {
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);

@@ -2,6 +2,7 @@ import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../base/errors.ts";
 import { type CompressionLoad, type SendableBody, toLateBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
+import { cdnNoStore } from "../cache/policy.ts";
 import {
   type HeaderFields,
   matchesEntityTag,
@@ -19,12 +20,7 @@ import { makePrivate } from "./private-response.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
 
-/**
- * Handles `GET` and `HEAD`, or `POST`.
- * @param nowMs time of the request by `performance.now()`
- * @param origin the request, and the server that knows its address
- * @returns undefined when the requested object does not exist
- */
+/** Handles `GET` and `HEAD`, or `POST`. @returns undefined when the requested object does not exist */
 export type Handler = (
   request: BunRequest<string>,
   nowMs: number,
@@ -63,11 +59,8 @@ export interface ListenerContext {
 
 /** Keeps responses that may be older than a purge out of the CDN. */
 export interface CdnGuard {
-  /**
-   * The header that tells only the CDN how long to keep a response, and its value for not at all.
-   */
+  /** The header that tells only the CDN how long to keep a response. */
   readonly field: string;
-  readonly noStore: string;
   /** All earlier changes have been applied to the cache; by `performance.now()`. */
   readonly verifiedAtMs: () => number;
 }
@@ -89,10 +82,7 @@ interface RequestState extends RequestOrigin {
   isLate: boolean;
 }
 
-/**
- * Serves one route, and answers `OPTIONS` for CORS on readable routes. A cached response needs no
- * promise.
- */
+/** Serves one route, and `OPTIONS` for CORS on readable ones. A cached response needs no promise. */
 export class Endpoint {
   readonly #context: ListenerContext;
   readonly #route: Route;
@@ -214,7 +204,7 @@ export class Endpoint {
     if (age !== undefined) response.headers.set("Age", age);
     const isOld = nowMs - (asOfMs ?? state.verifiedAtMs) >= verifiedForMs;
     if (cdnGuard !== undefined && (state.isOutdated || isOld)) {
-      if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnGuard.noStore);
+      if (response.headers.has(cdnGuard.field)) response.headers.set(cdnGuard.field, cdnNoStore);
     }
     if (isPrivate) makePrivate(response);
     // After CONNECT, the runtime reads no more requests from the connection.

@@ -40,14 +40,8 @@ const titles: Record<number, string> = {
   503: "Service Unavailable",
 };
 
-/**
- * Default `Retry-After`, in seconds. Random, so that clients that were rejected together do not
- * return together.
- */
-const retryAfterS = { min: 2, max: 6 };
-
-const chooseRetryAfter = (random: number) =>
-  retryAfterS.min + Math.floor(random * (retryAfterS.max - retryAfterS.min + 1));
+/** From 2 to 6 seconds, so that clients that were rejected together do not return together. */
+const chooseRetryAfter = (random: number) => 2 + Math.floor(random * 5);
 
 export interface Failure {
   readonly code: ErrorCode | "internal";
@@ -56,10 +50,7 @@ export interface Failure {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * The public view of an error. Only the message of a {@link ServiceError} is shown.
- * @param random from 0 (inclusive) to 1 (exclusive)
- */
+/** The public view of an error: only the message of a {@link ServiceError} is shown. */
 export function toFailure(error: unknown, random = Math.random()): Failure {
   const { code, detail } = describe(error);
   const { retryAfterS, ageS } = error instanceof ServiceError ? error : {};

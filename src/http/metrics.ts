@@ -6,16 +6,11 @@ import { prepareResponse } from "../cache/response.ts";
 import { type Handler, noStore } from "./endpoint.ts";
 import { durationBounds, type RequestCounter } from "./request-counter.ts";
 
-/** Loaded on demand: it would take a third of the startup time. */
-const loadLibrary = () => import("prom-client");
-
-/**
- * `GET /metrics` in the Prometheus text format.
- * @param measure returns the metrics of the subjects
- */
+/** `GET /metrics` in the Prometheus text format. */
 export function getMetrics(measure: () => Promise<readonly Metric[]>, requests: RequestCounter): Handler {
   return async () => {
-    const [{ Counter, Gauge, Registry }, metrics] = await Promise.all([loadLibrary(), measure()]);
+    // Loaded on demand: it would take a third of the startup time.
+    const [{ Counter, Gauge, Registry }, metrics] = await Promise.all([import("prom-client"), measure()]);
     const registry = new Registry();
     for (const { type, name, help, labels, samples } of [buildInfo, ...metrics, ...measureProcess()]) {
       const options = { name: `pds_${name}`, help, labelNames: labels, registers: [registry] };

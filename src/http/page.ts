@@ -51,12 +51,10 @@ function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: 
   ].join("; ");
 }
 
-export interface HtmlOptions {
-  readonly status?: number;
-  readonly allowedOrigins?: AllowedOrigins;
-}
-
-export function htmlPage(html: { toString(): string }, { status = 200, allowedOrigins = {} }: HtmlOptions = {}): Page {
+export function htmlPage(
+  html: { toString(): string },
+  { status = 200, allowedOrigins = {} }: { readonly status?: number; readonly allowedOrigins?: AllowedOrigins } = {},
+): Page {
   return {
     status,
     type: "text/html; charset=utf-8",

@@ -1,17 +1,7 @@
 import { LRUCache } from "lru-cache";
 
-export interface Allowance {
-  readonly isAllowed: boolean;
-  readonly remaining: number;
-  /** Upper bound, in seconds, of the time until one more request is allowed. */
-  readonly resetS: number;
-}
-
 /** Beyond this, the least recently active networks start again with a full allowance. */
 const maxNetworks = 100_000;
-
-/** Counts entries. `max` would allocate memory for all of them up front. */
-const growingTo = (entries: number) => ({ maxSize: entries, sizeCalculation: () => 1 });
 
 /**
  * Limits requests per minute and client network. The allowance may be used in one burst, and
@@ -22,9 +12,9 @@ export class RateLimiter {
   readonly perMinute: number;
   /**
    * When each network's allowance is full again, by `performance.now()`: one number per network,
-   * where a token bucket has two.
+   * where a token bucket has two. `max` would allocate memory for all of them up front.
    */
-  readonly #fullAtMs = new LRUCache<string, number>(growingTo(maxNetworks));
+  readonly #fullAtMs = new LRUCache<string, number>({ maxSize: maxNetworks, sizeCalculation: () => 1 });
 
   constructor(perMinute: number) {
     this.perMinute = perMinute;
@@ -34,7 +24,8 @@ export class RateLimiter {
     return (this.#fullAtMs.get(network) ?? 0) - nowMs <= 60_000 - 30_000 / this.perMinute;
   }
 
-  take(network: string, nowMs = performance.now()): Allowance {
+  /** @returns also an upper bound, in seconds, of the time until one more request is allowed */
+  take(network: string, nowMs = performance.now()) {
     const msPerRequest = 60_000 / this.perMinute;
     const fullAtMs = Math.max(this.#fullAtMs.get(network) ?? 0, nowMs) + msPerRequest;
     // Tolerates half a request, for rounding.

@@ -53,11 +53,8 @@ export class RouteCounter {
   }
 
   #add(method: string, status: number): Durations {
-    const statuses = this.#methods.get(method) ?? new Map<number, Durations>();
-    this.#methods.set(method, statuses);
     const buckets = new Float64Array(durationBounds.length + 1);
-    const durations = statuses.get(status) ?? { route: this.#route, method, status, buckets, sumS: 0 };
-    statuses.set(status, durations);
-    return durations;
+    const none: Durations = { route: this.#route, method, status, buckets, sumS: 0 };
+    return this.#methods.getOrInsertComputed(method, () => new Map()).getOrInsert(status, none);
   }
 }

@@ -4,10 +4,7 @@ import { ServiceError } from "../base/errors.ts";
 /** Short and plain enough for a log line. */
 const loggableId = /^[\w.:=+/@-]{1,128}$/;
 
-/**
- * The client's `X-Request-Id`, only for the log: a shared cache may serve the response to other
- * clients.
- */
+/** The client's `X-Request-Id`. Only for the log: a shared cache may send the response to others. */
 export function clientRequestIdOf(headers: Headers): string | undefined {
   const incoming = headers.get("x-request-id");
   return incoming !== null && loggableId.test(incoming) ? incoming : undefined;
@@ -19,14 +16,10 @@ export const targetOf = ({ url }: Request) => url.replace(/^https?:\/\/[^/?#]*/,
 /** Path without the query. Bun omits the origin when the `Host` header is missing or invalid. */
 export const pathOf = ({ url }: Request) => url.match(/^(?:https?:\/\/[^/?#]*)?([^?#]*)/)?.[1] || "/";
 
-/**
- * The decoded value of a path parameter.
- * @throws ServiceError `bad_request` when the percent-encoding is malformed
- */
+/** @throws ServiceError `bad_request` when the percent-encoding is malformed */
 export function parameter(request: BunRequest<string>, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? "";
-  // The router inserts U+FFFD where decoding fails, but the client may also have sent that
-  // character.
+  // The router inserts U+FFFD where decoding fails, but the client may also have sent it.
   if (value.includes("\uFFFD")) {
     try {
       decodeURIComponent(pathOf(request));

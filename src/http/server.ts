@@ -6,10 +6,7 @@ import { Endpoint, type ListenerContext, type Route, type Routes } from "./endpo
 
 export interface Listener {
   readonly url: string;
-  /**
-   * Stops listening, waits for pending responses, and closes the remaining connections after
-   * `graceMs`.
-   */
+  /** Stops listening, waits up to `graceMs` for pending responses, and closes all connections. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -51,9 +48,8 @@ export async function probeAddress(address: Address): Promise<void> {
 }
 
 /**
- * The runtime matches the routes, because a framework's dispatch would cost about a fifth of a
- * request.
- * @throws ServiceError `unavailable` when the address cannot be bound.
+ * The runtime matches the routes: a framework's dispatch would cost a fifth of a request.
+ * @throws ServiceError `unavailable` when the address cannot be bound
  */
 export function listen(
   routes: Routes,

@@ -4,7 +4,7 @@ import type { RequestOrigin } from "../http/client-network.ts";
 import type { Handler } from "../http/endpoint.ts";
 import { hostOf, isLocal } from "../http/host.ts";
 import type { Viewer } from "../http/page.ts";
-import { limitTime } from "../http/time-limit.ts";
+import { limitTime } from "../http/page-handler.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TokenCheck } from "./token-check.ts";
 

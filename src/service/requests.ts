@@ -2,7 +2,7 @@ import type { ConcurrencyLimiter } from "../base/concurrency-limiter.ts";
 import type { Log } from "../base/log.ts";
 import { CompressionLoad } from "../cache/encoded-body.ts";
 import { invalidate } from "../cache/invalidate.ts";
-import { cacheHeaders, cdnNoStore } from "../cache/policy.ts";
+import { cacheHeaders } from "../cache/policy.ts";
 import { verifiedForMs } from "../cache/response.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import { createProductFinder } from "../catalog/product-finder.ts";
@@ -131,7 +131,7 @@ export async function startRequestHandling(
       isPrivate: listener === "admin",
       sendsTiming: config.serverTiming === "on",
       notFoundCaching: cacheHeaders(config.cacheNotFound, cdn),
-      cdnGuard: cdn && { field: cdn.cacheField, noStore: cdnNoStore, verifiedAtMs: () => changeLog.verifiedAtMs },
+      cdnGuard: cdn && { field: cdn.cacheField, verifiedAtMs: () => changeLog.verifiedAtMs },
     }),
   };
 }
