@@ -1,25 +1,18 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import pino from "pino";
 import { toJson } from "../../src/base/json.ts";
-import { readConfig } from "../../src/config/index.ts";
 import type { Product } from "../../src/contract/product.ts";
-import { createPlatform } from "../../src/platforms/index.ts";
 import { toProduct } from "../support/catalog.ts";
 import { createFilePlatform } from "../support/file-platform.ts";
 import { temporaryFolder } from "../support/pds.ts";
-import { environmentOf, startPlatform } from "../support/platform.ts";
+import { connectPlatform, startPlatform } from "../support/platform.ts";
 import { type PlatformFixture, testPlatform } from "./conformance.ts";
-
-const log = pino({ level: "silent" });
 
 async function shopifyFixture(): Promise<PlatformFixture> {
   const standIn = startPlatform({ products: 4, specials: ["hugeId", "manyMetafields", "bare"], now: Date.now });
   const { catalog, faults } = standIn;
-  const platform = await createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
-  if (platform === undefined) throw new Error("the settings name no platform");
   return {
-    platform,
+    platform: await connectPlatform(standIn),
     hasBulk: true,
     hasDeletions: true,
     ids: () => catalog.ids(0, catalog.count),

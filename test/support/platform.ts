@@ -1,11 +1,15 @@
 import pino from "pino";
 import { type StandIn, type StandInOptions, startStandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 import { toJson } from "../../src/base/json.ts";
+import { readConfig } from "../../src/config/index.ts";
+import { createPlatform } from "../../src/platforms/index.ts";
+import type { Platform, SharedPoints } from "../../src/platforms/platform.ts";
 import { createClient } from "../../src/platforms/shopify/client.ts";
 import { readProduct } from "../../src/platforms/shopify/read-product.ts";
 import { staticToken } from "../../src/platforms/shopify/token.ts";
 import { cleanUp } from "./clean-up.ts";
 import type { Environment, RunningService } from "./pds.ts";
+import { startServer } from "./server.ts";
 
 export type { ProductChanges, StandIn } from "../../packages/platform-stand-in/src/stand-in.ts";
 
@@ -41,6 +45,14 @@ export const environmentOf = ({ origin }: { readonly origin: string }): Environm
   LOOKUPS_PER_MINUTE: "999999",
   VISIBLE: "all",
 });
+
+/** The platform as a new process has it. */
+export async function connectPlatform(standIn: Pick<StandIn, "origin">, points?: SharedPoints): Promise<Platform> {
+  const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) });
+  const platform = await createPlatform(config, pino({ level: "silent" }), points);
+  if (platform === undefined) throw new Error("the settings name no platform");
+  return platform;
+}
 
 /**
  * The expected response for each product, from the current data of the platform; undefined if it
@@ -85,21 +97,19 @@ export function relay(
   change: (document: string) => string | Promise<string>,
   changeResponse?: (text: string) => string,
 ): { readonly origin: string } {
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      const { pathname } = new URL(request.url);
-      const { query, ...rest } = (await request.json()) as { query: string };
-      const headers = new Headers(request.headers);
-      headers.delete("content-length");
-      headers.delete("host");
-      headers.set("accept-encoding", "identity");
-      const body = JSON.stringify({ query: await change(query), ...rest });
-      const response = await fetch(`${platform.origin}${pathname}`, { method: "POST", headers, body });
-      return changeResponse === undefined ? response : new Response(changeResponse(await response.text()));
-    },
+  const origin = startServer(async (request) => {
+    const { query, ...rest } = (await request.json()) as { query: string };
+    const headers = new Headers(request.headers);
+    headers.delete("content-length");
+    headers.delete("host");
+    headers.set("accept-encoding", "identity");
+    const body = JSON.stringify({ query: await change(query), ...rest });
+    const response = await fetch(`${platform.origin}${new URL(request.url).pathname}`, {
+      method: "POST",
+      headers,
+      body,
+    });
+    return changeResponse === undefined ? response : new Response(changeResponse(await response.text()));
   });
-  cleanUp(() => server.stop(true));
-  return { origin: `http://127.0.0.1:${server.port}` };
+  return { origin };
 }

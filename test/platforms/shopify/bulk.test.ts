@@ -124,16 +124,6 @@ describe("a bulk operation", () => {
   });
 
   test.each<[string, Fault]>([
-    ["BulkRun, 503", { kind: "status", status: 503, operation: "BulkRun" }],
-    ["BulkOperation, half a body", { kind: "halfBody", operation: "BulkOperation" }],
-    ["BulkOperation, 429", { kind: "status", status: 429, retryAfter: "0.01", operation: "BulkOperation" }],
-  ])("survives a temporary failure: %s", async (_, fault) => {
-    faults.add(fault);
-    expect((await run(request)).objects).toBeGreaterThan(100);
-    expect(counters.bulkRuns).toBe(1);
-  });
-
-  test.each<[string, Fault]>([
     ["the shop is locked", { kind: "status", status: 423, operation: "BulkRun" }],
     ["the token is refused", { kind: "status", status: 401, operation: "BulkRun", count: 2 }],
   ])("is a ShopifyError when the request itself fails: %s", async (_, fault) => {
@@ -428,53 +418,17 @@ describe("bulk results", () => {
     );
   });
 
-  test.each([
-    ["children before their parents", few.products.toReversed().map((_, index, all) => all.length - index)],
-    ["metafields before everything else", few.products.map((line) => (line.includes('e":"Metafield"') ? 0 : 1))],
-    ["products last", few.products.map((line) => (line.includes('e":"Product"') ? 1 : 0))],
-  ])("do not depend on the order of lines: %s", async (_, keys) => {
-    const products = serveLines(inOrder(few.products, keys), 3);
-    expect(await partitioned(products, serveLines(few.media))).toEqual(assembled(few.products, few.media) as never);
-  });
-
   test("ignore media of unknown products", async () => {
     const found = await partitioned(serveLines(few.products, 3), serveLines(mediaLines));
     expect(found).toEqual(assembled(few.products, few.media) as never);
   });
 
-  test("list the products before they are read", async () => {
-    await using result = await downloadBulkResults(serveLines(few.products), nothing, signal);
+  test("list the products before they are read, and leave no temporary files if they are not", async () => {
+    const result = await downloadBulkResults(serveLines(few.products), nothing, signal);
     expect([...result.ids].map((id) => `gid://shopify/Product/${id}`).toSorted()).toEqual([...chosen].toSorted());
+    await result[Symbol.asyncDispose]();
+    expect(leftOvers()).toEqual([]);
   });
-
-  test.each<[string, (text: string) => string]>([
-    ["with no newline at its end", (text) => text.trimEnd()],
-    ["with empty lines", (text) => `\n${text.replaceAll("\n", "\n\n")}\n`],
-  ])("may come %s", async (_, change) => {
-    const products = serveFile(() => change(textOf(few.products)), few.products.length);
-    expect(await partitioned(products, serveLines(few.media))).toEqual(assembled(few.products, few.media) as never);
-  });
-
-  /** Splits a response body into chunks. */
-  const inPieces = (bytes: Uint8Array, size: number) =>
-    new ReadableStream({
-      async start(controller) {
-        for (let start = 0; start < bytes.length; start += size) {
-          controller.enqueue(bytes.subarray(start, start + size));
-          await null;
-        }
-        controller.close();
-      },
-    });
-
-  test.each([1, 7, 1000])("may arrive in chunks of %i bytes", async (size) => {
-    const text = textOf(linesOf(productLines, new Set([hostileId, bareId])));
-    const lines = text.trimEnd().split("\n");
-    const products = serveFile(() => inPieces(Buffer.from(text), size), lines.length);
-    expect(await partitioned(products)).toEqual(assembled(lines, []) as never);
-  });
-  const hostileId = `gid://shopify/Product/${platform.catalog.idOfSpecial("hostile")}`;
-  const bareId = `gid://shopify/Product/${platform.catalog.idOfSpecial("bare")}`;
 
   /** Lines of a small catalog. */
   const product = (number: number, fields: object = {}) =>
@@ -589,6 +543,12 @@ describe("bulk results", () => {
         /metafields without their variant/,
       ],
       ["not JSON", () => "<html>}\n", 1, /JSON/],
+      [
+        "a repeated line for a missing one",
+        () => textOf([...few.products.slice(1), ...few.products.slice(1, 2)]),
+        few.products.length,
+        /incomplete: received \d+ of \d+ lines/,
+      ],
       ["lines that end too early", () => `${product(1).slice(0, -1)}\n`, 1, /ends within a line/],
     ])("fail after several downloads with the reason: %s", async (_, body, objects, message) => {
       const products = serveFile(body, objects);
@@ -618,11 +578,13 @@ describe("bulk results", () => {
     });
 
     test("are read line by line, and no line may take all memory", async () => {
-      const toChunks = async function* (...texts: string[]) {
-        for (const text of texts) yield Buffer.from(text);
-      };
-      const read = (...texts: string[]) => Array.fromAsync(splitLines(toChunks(...texts)), String);
-      expect(await read("a", "b\n\nc\n", "d", "e", "f\ng")).toEqual(["ab", "c", "def", "g"]);
+      const lines = Buffer.from("\na\n\nbé😀\n\ncde\n\nf");
+      for (let size = 1; size <= lines.length; size++) {
+        const toChunks = async function* () {
+          for (let start = 0; start < lines.length; start += size) yield lines.subarray(start, start + size);
+        };
+        expect(await Array.fromAsync(splitLines(toChunks()), String)).toEqual(["a", "bé😀", "cde", "f"]);
+      }
       const endless = async function* () {
         const megabyte = new Uint8Array(2 ** 20);
         for (;;) yield megabyte;
@@ -655,9 +617,7 @@ describe("bulk results", () => {
     test("are downloaded ten times more, if their storage does not answer", async () => {
       const at = (number: number) => (number < 11 ? new Response("", { status: 503 }) : text);
       const products = serveFile(at, few.products.length);
-      await using result = await downloadBulkResults(products, nothing, signal, {
-        pauseMs: 0,
-      });
+      await using result = await downloadBulkResults(products, nothing, signal, { pauseMs: 0 });
       expect(result.ids.size).toBe(chosen.size);
       expect(products.downloads()).toBe(11);
     });
@@ -694,29 +654,9 @@ describe("bulk results", () => {
     expect([products.downloads(), media.downloads()]).toEqual([1, 1]);
   });
 
-  test("do not hide a missing line behind a repeated one", async () => {
-    const products = serveFile(
-      () => textOf([...few.products.slice(1), ...few.products.slice(1, 2)]),
-      few.products.length,
-    );
-    const error = await failureOf(downloadBulkResults(products, nothing, signal, { pauseMs: 0 }));
-    expect(error.message).toMatch(/incomplete: received (\d+) of \d+ lines/);
-  });
-
   test("have a product once that is in them twice", async () => {
     const lines = [product(1), product(1).replace("}", ',"title":"Later"}')];
     await using result = await downloadBulkResults(serveLines(lines), nothing, signal);
     expect(await productsOf(result)).toMatchObject([{ id: "gid://shopify/Product/1", title: "Later" }]);
-  });
-
-  test("leave no temporary files, whether they are read or not", async () => {
-    {
-      await using result = await downloadBulkResults(serveLines(few.products, 3), nothing, signal);
-      expect(leftOvers()).toHaveLength(1);
-      expect(result.ids.size).toBe(chosen.size);
-    }
-    expect(leftOvers()).toEqual([]);
-    await partitioned(serveLines(few.products, 3));
-    expect(leftOvers()).toEqual([]);
   });
 });

@@ -1,6 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { startStandIn } from "../../../packages/platform-stand-in/src/stand-in.ts";
-import { PlatformError, UnusableProductError } from "../../../src/platforms/platform.ts";
+import {
+  PlatformError,
+  type PointsReport,
+  type SharedPoints,
+  UnusableProductError,
+} from "../../../src/platforms/platform.ts";
 import { runBulkOperation } from "../../../src/platforms/shopify/bulk/operation.ts";
 import type { SendRequest } from "../../../src/platforms/shopify/client.ts";
 import { listDeletions } from "../../../src/platforms/shopify/list-deletions.ts";
@@ -10,7 +15,7 @@ import { readProduct } from "../../../src/platforms/shopify/read-product.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { createSubscriptions } from "../../../src/platforms/shopify/subscriptions.ts";
-import { cleanUp } from "../../support/clean-up.ts";
+import { startServer } from "../../support/server.ts";
 import { connect, createMemoryLog, failureOf, live, readFound } from "../../support/shopify.ts";
 
 const bucket = { maximumAvailable: 1_000_000, restoreRate: 1_000_000 };
@@ -25,18 +30,14 @@ const shop = { id: "1", myshopifyDomain: "stand-in.myshopify.com", ianaTimezone:
 
 /** A client whose answers a proxy changes. */
 function changed(change: (operation: string, data: Json) => Json): SendRequest {
-  const proxy = Bun.serve({
-    port: 0,
-    async fetch(request) {
-      const [headers, body] = [new Headers(request.headers), await request.text()];
-      headers.set("accept-encoding", "identity");
-      const response = await fetch(platform.graphqlUrl(), { method: "POST", headers, body });
-      const answer = (await response.json()) as { data: Json };
-      return Response.json({ ...answer, data: change(JSON.parse(body).operationName, answer.data) });
-    },
+  const url = startServer(async (request) => {
+    const [headers, body] = [new Headers(request.headers), await request.text()];
+    headers.set("accept-encoding", "identity");
+    const response = await fetch(platform.graphqlUrl(), { method: "POST", headers, body });
+    const answer = (await response.json()) as { data: Json };
+    return Response.json({ ...answer, data: change(JSON.parse(body).operationName, answer.data) });
   });
-  cleanUp(() => proxy.stop(true));
-  return connect(proxy.url.href).request;
+  return connect(url).request;
 }
 
 const withNull = (field: string) => (product: Json) => ({ ...product, [field]: null });
@@ -140,11 +141,8 @@ describe("an answer that the schema excludes", () => {
   });
 
   test.each([{ errors: [] }, { errors: null }])("%j means that there are no errors", async (extra) => {
-    using server = Bun.serve({
-      port: 0,
-      fetch: () => Response.json({ data: { shop }, ...extra }),
-    });
-    expect(await readShop(connect(server.url.href).request, live())).toMatchObject({ id: "1" });
+    const url = startServer(() => Response.json({ data: { shop }, ...extra }));
+    expect(await readShop(connect(url).request, live())).toMatchObject({ id: "1" });
   });
 });
 
@@ -170,7 +168,15 @@ const cases = (name: string, ...bodies: [unknown, string][]) =>
 describe("a response that the schema excludes", () => {
   test.each([
     ...Object.keys(operations).flatMap((name) => [
-      ...cases(name, [{ data: null }, "data"], [{}, "data"], [[], "data"], [null, "data"], [{ data: 1 }, "data"]),
+      ...cases(
+        name,
+        [{ data: null }, "data"],
+        [{}, "data"],
+        [[], "data"],
+        [null, "data"],
+        ["ok", "data"],
+        [{ data: 1 }, "data"],
+      ),
       ...["<!DOCTYPE html><p>Sign in</p>", "", '{"data":{"shop'].map((body): [string, string, string] => [
         name,
         body,
@@ -215,14 +221,11 @@ describe("a response that the schema excludes", () => {
     ...cases("BulkRun", [{ data: { bulkOperationRunQuery: {} } }, "data.bulkOperationRunQuery.bulkOperation"]),
   ])("fails %s, which names the place: %s", async (name, body, reason) => {
     let requests = 0;
-    using server = Bun.serve({
-      port: 0,
-      fetch: () => {
-        requests++;
-        return new Response(body, { headers: { "Content-Type": "text/html" } });
-      },
+    const url = startServer(() => {
+      requests++;
+      return new Response(body, { headers: { "Content-Type": "text/html" } });
     });
-    const error = await failureOf(operations[name]?.(connect(server.url.href).request) ?? Promise.resolve());
+    const error = await failureOf(operations[name]?.(connect(url).request) ?? Promise.resolve());
     expect(error).toBeInstanceOf(PlatformError);
     expect(error.message).toBe(`Shopify request ${name} failed: ${reason}`);
     expect(requests).toBe(10);
@@ -233,8 +236,8 @@ describe("a response that the schema excludes", () => {
     [[{ message: "no", path: "product" }], "UNKNOWN: no"],
     [{ message: "no" }, "UNKNOWN: no"],
   ])("fails with the platform's reason if its errors are %j", async (errors, reason) => {
-    using server = Bun.serve({ port: 0, fetch: () => Response.json({ errors }) });
-    const error = await failureOf(readShop(connect(server.url.href).request, live()));
+    const url = startServer(() => Response.json({ errors }));
+    const error = await failureOf(readShop(connect(url).request, live()));
     expect(error.message).toBe(`Shopify request Shop failed: ${reason}`);
   });
 });
@@ -252,12 +255,25 @@ test("no list of events is a failure, rather than no deletions", async () => {
 describe("a cost that cannot be right", () => {
   const status = { maximumAvailable: 2000, currentlyAvailable: 1000, restoreRate: 100 };
 
+  /** Reads the shop three times. @returns the points that each response reports */
+  async function reportsOf(cost: unknown) {
+    const url = startServer(() => Response.json({ data: { shop }, extensions: { cost } }));
+    const reports: (PointsReport | undefined)[] = [];
+    const points: SharedPoints = {
+      take: async () => 0,
+      settle: async (refund, reported) => {
+        expect(Math.abs(refund)).toBeLessThanOrEqual(1000);
+        reports.push(reported);
+      },
+    };
+    const { request } = connect(url, undefined, points);
+    for (let number = 0; number < 3; number++) await readShop(request, live());
+    expect(reports).toHaveLength(3);
+    return reports;
+  }
+
   test.each<[string, unknown]>([
     ["a budget far below zero", { requestedQueryCost: 1, throttleStatus: { ...status, currentlyAvailable: -1e12 } }],
-    [
-      "a budget that is never restored",
-      { requestedQueryCost: 1, throttleStatus: { ...status, currentlyAvailable: 0, restoreRate: 1e-9 } },
-    ],
     [
       "a request that costs more than there can be",
       { requestedQueryCost: 1e15, actualQueryCost: 1e15, throttleStatus: status },
@@ -265,39 +281,15 @@ describe("a cost that cannot be right", () => {
     ["text", { requestedQueryCost: "1", throttleStatus: { ...status, currentlyAvailable: "none" } }],
     ["no budget", { requestedQueryCost: null, throttleStatus: null }],
   ])("such as %s does not stop the requests that follow", async (_, cost) => {
-    using server = Bun.serve({
-      port: 0,
-      fetch: () => Response.json({ data: { shop }, extensions: { cost } }),
-    });
-    const reports: (number | undefined)[] = [];
-    const points = {
-      take: async () => 0,
-      settle: async (refund: number, reported?: { currentlyAvailable: number }) => {
-        expect(Math.abs(refund)).toBeLessThanOrEqual(1000);
-        reports.push(reported?.currentlyAvailable);
-      },
-    };
-    const client = connect(server.url.href, undefined, points).request;
-    for (let number = 0; number < 3; number++) await readShop(client, live());
-    for (const available of reports) expect(available ?? 0).toBeWithin(0, 2001);
-    expect(reports).toHaveLength(3);
+    for (const report of await reportsOf(cost)) expect(report?.currentlyAvailable ?? 0).toBeWithin(0, 2001);
   });
-});
 
-test.each([1, 0, -5, 1e-9])("a false restore rate of %d delays no request for minutes", async (restoreRate) => {
-  const status = { maximumAvailable: 2000, currentlyAvailable: 0, restoreRate };
-  const extensions = { cost: { requestedQueryCost: 1, actualQueryCost: 1, throttleStatus: status } };
-  using server = Bun.serve({
-    port: 0,
-    fetch: () => Response.json({ data: { shop }, extensions }),
+  test.each([1, 0, -5, 1e-9])("such as a restore rate of %d delays no request for minutes", async (restoreRate) => {
+    const throttleStatus = { ...status, currentlyAvailable: 0, restoreRate };
+    for (const report of await reportsOf({ requestedQueryCost: 1, actualQueryCost: 1, throttleStatus })) {
+      expect(report).toMatchObject({ restoreRate: 100, currentlyAvailable: 0 });
+    }
   });
-  const rates: (number | undefined)[] = [];
-  const points = {
-    take: async () => 0,
-    settle: async (_: number, reported?: { restoreRate: number }) => void rates.push(reported?.restoreRate),
-  };
-  await readShop(connect(server.url.href, undefined, points).request, live());
-  expect(rates).toEqual([100]);
 });
 
 describe("a later page that the schema excludes", () => {

@@ -1,10 +1,7 @@
 import { expect, test } from "bun:test";
-import pino from "pino";
-import { readConfig } from "../../../src/config/index.ts";
 import type { Product } from "../../../src/contract/product.ts";
-import { createPlatform } from "../../../src/platforms/index.ts";
-import type { Platform, PlatformProduct, UnusableProduct } from "../../../src/platforms/platform.ts";
-import { environmentOf, startPlatform } from "../../support/platform.ts";
+import type { PlatformProduct, UnusableProduct } from "../../../src/platforms/platform.ts";
+import { connectPlatform, startPlatform } from "../../support/platform.ts";
 
 const shop = { weightUnit: "KILOGRAMS", ianaTimezone: "America/Vancouver" } as const;
 const standIn = startPlatform({ products: 2, variants: 2, specials: ["nulls"], shop });
@@ -17,8 +14,7 @@ standIn.catalog.touch(plate, {
   },
 });
 
-const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) });
-const platform = (await createPlatform(config, pino({ level: "silent" }))) as Platform;
+const platform = await connectPlatform(standIn);
 const { signal } = new AbortController();
 
 const productsOf = (read: Iterable<PlatformProduct | UnusableProduct>) =>
