@@ -3,19 +3,10 @@ import { giveBack } from "../../src/cdn/budget.ts";
 import { fail, mustWait, record } from "../../src/cdn/failure.ts";
 import type { PurgeState } from "../../src/cdn/position.ts";
 import { PurgeError } from "../../src/cdn/send.ts";
-import { at, createPurged, startMs, target } from "./world.ts";
+import { at, createPurged, idleState, startMs, target } from "./world.ts";
 
 describe("after a failure, the next purge", () => {
-  const state: PurgeState = {
-    form: "a",
-    history: "1",
-    first: 1,
-    second: 1,
-    marks: [],
-    tokens: { left: 5, at: at(0) },
-    atOnce: undefined,
-    failure: undefined,
-  };
+  const state: PurgeState = { ...idleState, tokens: { left: 5, at: at(0) } };
   const waitOf = (failed: PurgeState) => Date.parse(failed.failure?.retryAt ?? "") - startMs;
 
   test("waits longer each time, up to a minute", () => {
@@ -45,12 +36,8 @@ describe("after a failure, the next purge", () => {
     const purge = { isAll: false, requests: 1, tags: 2 };
     let purged = state;
     for (let time = 0; time < 7; time++) {
-      const failed = fail(
-        fail(purged, new PurgeError("no"), at(time * 10), 1),
-        new PurgeError("later"),
-        at(time * 10 + 1),
-        1,
-      );
+      const once = fail(purged, new PurgeError("no"), at(time * 10), 1);
+      const failed = fail(once, new PurgeError("later"), at(time * 10 + 1), 1);
       const next = { ...failed, failure: undefined, first: failed.first + time };
       purged = record(next, failed, { ...purge, at: at(time * 10 + 2) });
     }

@@ -8,6 +8,7 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { connectTo, createMigratedStore } from "../support/pds.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";
+import { startServer } from "../support/server.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 const optionsFor = (url: string): PurgeOptions => ({
@@ -45,18 +46,13 @@ async function follow(url: string, ...prepare: readonly string[]) {
 test("a purge is repeated as long after a slow refusal as the provider says", async () => {
   const receivedMs: number[] = [];
   let refusedMs = 0;
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async () => {
-      if (receivedMs.push(performance.now()) > 1) return new Response();
-      await Bun.sleep(1500);
-      refusedMs = performance.now();
-      return new Response("{}", { status: 429, headers: { "Retry-After": "2" } });
-    },
+  const url = startServer(async () => {
+    if (receivedMs.push(performance.now()) > 1) return new Response();
+    await Bun.sleep(1500);
+    refusedMs = performance.now();
+    return new Response("{}", { status: 429, headers: { "Retry-After": "2" } });
   });
-  cleanUp(() => server.stop(true));
-  await follow(server.url.origin);
+  await follow(url);
   await until("the purge is repeated", () => receivedMs.length > 1);
   expect((receivedMs[1] ?? 0) - refusedMs).toBeGreaterThan(1900);
 });

@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
-import { findPurgePosition, type PurgeState, purgeLease, savePurgeState } from "../../src/cdn/position.ts";
+import { findPurgePosition, purgeLease, savePurgeState } from "../../src/cdn/position.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import type { Lease } from "../../src/database/lease.ts";
 import { connectTo, createMigratedStore, enginesOf } from "../support/pds.ts";
 import { until } from "../support/until.ts";
+import { idleState } from "./world.ts";
 
 /** Longer than a process takes the right if the store answers at once, and no longer than any takes it. */
 const longerS = 4;
@@ -18,19 +19,9 @@ test.each([...enginesOf("postgres")])(
     const endsIn = (seconds: number) =>
       sql`UPDATE lease SET ends_at = ${new Date(Date.now() + seconds * 1000).toISOString()} WHERE name = 'purge edge'`;
     const endLease = () => sql`UPDATE lease SET ends_at = '2020-01-01T00:00:00.000Z' WHERE name = 'purge edge'`;
-    const state: PurgeState = {
-      form: "",
-      history: "1",
-      first: 1,
-      second: 1,
-      marks: [],
-      tokens: undefined,
-      atOnce: undefined,
-      failure: undefined,
-    };
     const save = (lease: Lease, first: number) =>
       database.inTransaction((transaction) =>
-        savePurgeState(transaction, "edge", { from: state, to: { ...state, first } }, lease),
+        savePurgeState(transaction, "edge", { from: idleState, to: { ...idleState, first } }, lease),
       );
     expect(await heldUp.hold()).toBe(true);
     // While the store is slow, a process takes the right for longer than another would.
@@ -45,7 +36,7 @@ test.each([...enginesOf("postgres")])(
     });
     await endLease();
     const isSaved = await database.inTransaction((transaction) =>
-      savePurgeState(transaction, "edge", { from: undefined, to: state }, heldUp),
+      savePurgeState(transaction, "edge", { from: undefined, to: idleState }, heldUp),
     );
     expect(isSaved).toBe(true);
     await endLease();

@@ -2,13 +2,7 @@ import { expect, test } from "bun:test";
 import { createFetch } from "../../src/base/outgoing.ts";
 import { PurgeCounter } from "../../src/cdn/metrics.ts";
 import { Prober } from "../../src/cdn/prober.ts";
-import { cleanUp } from "../support/clean-up.ts";
-
-function startServer(respond: () => Response) {
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: respond });
-  cleanUp(() => server.stop(true));
-  return server.url.origin;
-}
+import { startServer } from "../support/server.ts";
 
 const originUrl = startServer(() => new Response("{}", { headers: { ETag: 'W/"a"' } }));
 

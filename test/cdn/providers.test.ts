@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import type { PurgeOptions } from "../../src/cdn/options.ts";
 import { sendPurge } from "../../src/cdn/send.ts";
 import { createTargets, type PurgeTarget } from "../../src/cdn/targets.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { purgeToken, startPurgeProvider, zone } from "../support/purge-provider.ts";
+import { startServer } from "../support/server.ts";
 
 const { signal } = new AbortController();
 const targetOf = (options: PurgeOptions, token = purgeToken) => createTargets(options, token)[0] as PurgeTarget;
@@ -87,27 +87,22 @@ test("a purge fails when it cannot be reached, and says why", async () => {
 
 test("any other endpoint gets the purge in the form that it expects", async () => {
   const received: unknown[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      const { pathname, search } = new URL(request.url);
-      const { method, headers } = request;
-      received.push([method, pathname + search, headers.get("accesskey"), headers.get("x-tags"), await request.text()]);
-      return new Response(null, { status: 204 });
-    },
+  const origin = startServer(async (request) => {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers } = request;
+    received.push([method, pathname + search, headers.get("accesskey"), headers.get("x-tags"), await request.text()]);
+    return new Response(null, { status: 204 });
   });
-  cleanUp(() => server.stop(true));
   const options: PurgeOptions = {
     ...generic,
-    url: `${server.url.origin}/zones/1?by=tag`,
+    url: `${origin}/zones/1?by=tag`,
     method: "DELETE",
     headers: { AccessKey: "{token}", "X-Tags": "{tags}" },
     body: '{"CacheTags":{tags}}',
   };
   await purge(targetOf(options), ["a", "b"]);
   expect(received).toEqual([["DELETE", "/zones/1?by=tag", purgeToken, "a,b", '{"CacheTags":["a","b"]}']]);
-  expect(targetOf(options).name).toBe(`generic ${server.url.origin}/zones/1?by=hidden`);
+  expect(targetOf(options).name).toBe(`generic ${origin}/zones/1?by=hidden`);
 });
 
 test("a time to retry is by the provider's clock", async () => {
@@ -119,18 +114,10 @@ test("a time to retry is by the provider's clock", async () => {
 
 test("only the beginning of a response is read", async () => {
   let sent = 0;
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: () => {
-      const pull = (controller: ReadableStreamDefaultController) => {
-        controller.enqueue(new Uint8Array(65_536));
-        sent += 65_536;
-      };
-      return new Response(new ReadableStream({ pull }));
-    },
-  });
-  cleanUp(() => server.stop(true));
-  await purge(targetOf({ ...generic, url: server.url.href }));
+  const pull = (controller: ReadableStreamDefaultController) => {
+    controller.enqueue(new Uint8Array(65_536));
+    sent += 65_536;
+  };
+  await purge(targetOf({ ...generic, url: startServer(() => new Response(new ReadableStream({ pull }))) }));
   expect(sent).toBeLessThan(50_000_000);
 });

@@ -5,7 +5,6 @@ import { fingerprintTag } from "../../src/cdn/headers.ts";
 import { secondPurgeS } from "../../src/cdn/plan.ts";
 import { fingerprintOf, presentationFingerprint } from "../../src/personalization/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -14,12 +13,13 @@ import {
   type Environment,
   enginesOf,
   pds,
-  serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
 import { startPlatform } from "../support/platform.ts";
 import { startPurgeProvider } from "../support/purge-provider.ts";
+import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { deliver, webhookEnvironment } from "../support/webhooks.ts";
 
@@ -37,22 +37,20 @@ async function writeSettings(purge: string): Promise<string> {
 function startEdge() {
   const state = { origin: "", isFrozen: false };
   const kept = new Map<string, { body: ArrayBuffer; init: ResponseInit }>();
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async ({ url, headers }) => {
-      const { pathname } = new URL(url);
-      let found = state.isFrozen ? kept.get(pathname) : undefined;
-      if (found === undefined) {
-        const response = await fetch(state.origin + pathname, { headers, decompress: false });
-        found = { body: await response.arrayBuffer(), init: { status: response.status, headers: response.headers } };
-        kept.set(pathname, found);
-      }
-      return new Response(found.body, found.init);
-    },
+  const url = startServer(async (request) => {
+    const { pathname } = new URL(request.url);
+    let found = state.isFrozen ? kept.get(pathname) : undefined;
+    if (found === undefined) {
+      const { body, status, headers } = await fetch(state.origin + pathname, {
+        headers: request.headers,
+        decompress: false,
+      });
+      found = { body: await new Response(body).arrayBuffer(), init: { status, headers } };
+      kept.set(pathname, found);
+    }
+    return new Response(found.body, found.init);
   });
-  cleanUp(() => server.stop(true));
-  return { url: server.url.origin, state };
+  return { url, state };
 }
 
 const fixtures = await Promise.all(
@@ -71,9 +69,8 @@ const fixtures = await Promise.all(
       SCHEDULER: "off",
       PUBLIC_URL: edge.url,
     };
-    const service = await serve(environment);
+    const service = await serveUntilEnd(environment);
     edge.state.origin = service.url;
-    cleanUp(() => service.stop());
     return { engine, varnish, other, platform, edge, environment, service };
   }),
 );
@@ -103,21 +100,14 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
     await change(connection);
   };
   const isEverythingPurged = async () => {
-    let states: { state: string }[] = [];
-    await sql(async (on) => {
-      states = await on`SELECT state FROM purge_target`;
-    });
+    await using connection = await connectTo(environment.DATABASE_URL ?? "");
+    const states = await connection<{ state: string }[]>`SELECT state FROM purge_target`;
     return states.some(({ state }) => state.includes('"form":"') && !/"form":""|"isEverything":true/.test(state));
   };
   const readMetric = async (name: string) => {
-    const text = await (await fetch(`${service.adminUrl}/metrics`)).text();
-    return Number(
-      text
-        .split("\n")
-        .find((line) => line.startsWith(`pds_purge_${name} `))
-        ?.split(" ")
-        .at(-1),
-    );
+    const lines = (await (await fetch(`${service.adminUrl}/metrics`)).text()).split("\n");
+    const line = lines.find((each) => each.startsWith(`pds_purge_${name} `));
+    return Number(line?.split(" ").at(-1));
   };
   const target = () => `{target="varnish ${other.url}"}`;
   /** Each write path, in this order, with the tags that it must purge. */

@@ -15,6 +15,12 @@ export const target = (changes: Partial<PurgeTarget> = {}): PurgeTarget => ({
   ...changes,
 });
 
+/** Of a cache in which nothing is to be purged. */
+export const idleState: PurgeState = {
+  ...{ form: "", history: "1", first: 1, second: 1, marks: [] },
+  ...{ tokens: undefined, atOnce: undefined, failure: undefined },
+};
+
 /** A store with changes, and a cache that is purged step by step. */
 export function createWorld(of: PurgeTarget, initial?: PurgeState) {
   const log: NumberedChange[] = [];

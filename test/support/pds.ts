@@ -96,6 +96,13 @@ export async function serve(environment: Environment = {}, cwd = root): Promise<
   };
 }
 
+/** Runs `pds serve` until the end of the tests that call this. */
+export async function serveUntilEnd(environment: Environment): Promise<RunningService> {
+  const service = await serve(environment);
+  cleanUp(() => service.stop());
+  return service;
+}
+
 /** Responses that are the same with and without a cache. */
 export interface SameResponses {
   /**
