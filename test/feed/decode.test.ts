@@ -201,14 +201,14 @@ const broken = (text: string) => bytesOf(header, "\ncaf", [0xe9], "\n", padding,
 
 describe("a file, however it is split, is rejected", () => {
   const mixed = (line: number, byte: string, contrast = "other characters are") =>
-    `feed.csv:${line}: mixed encodings: byte 0x${byte} is not UTF-8, but ${contrast}; fix the file, or set encoding = "windows-1252"`;
+    `${line}: mixed encodings: byte 0x${byte} is not UTF-8, but ${contrast}; fix the file, or set encoding = "windows-1252"`;
   const mixedUtf8 = (line: number, byte: string, utf8Line: number) => mixed(line, byte, `line ${utf8Line} has UTF-8`);
   test.each<[string, Uint8Array, string]>([
     ["Windows-1252 after UTF-8", bytesOf(header, "é,ü,ö\nü\n", in1252("Café\n")), mixed(4, "e9")],
     ["Windows-1252 long after UTF-8", bytesOf(header, "é,ü,ö\n", padding, in1252("Café\n")), mixed(lateLine + 1, "e9")],
     ["Windows-1252 after late UTF-8", bytesOf(header, padding, "é,ü,ö\n\n", in1252("ß\n")), mixed(lateLine + 2, "df")],
     [
-      "Windows-1252 after a byte order byteOrderMark and UTF-8",
+      "Windows-1252 after a byte order mark and UTF-8",
       bytesOf(byteOrderMark, header, "é\n", in1252("ü\n")),
       mixed(3, "fc"),
     ],
@@ -240,45 +240,39 @@ describe("a file, however it is split, is rejected", () => {
     ["a byte order mark after Windows-1252", bytesOf(header, in1252("é\n"), byteOrderMark, "a"), mixedUtf8(2, "e9", 3)],
     ["a byte order mark at the end of it", bytesOf(header, in1252("é"), byteOrderMark), mixedUtf8(2, "e9", 2)],
     ["a degree sign in UTF-8", bytesOf(header, in1252("é,ö\n"), "5°\n"), mixedUtf8(2, "e9", 3)],
-    ["an end inside a UTF-8 character", bytesOf(header, "é\né").subarray(0, -1), "feed.csv:3: ends inside a character"],
-    [
-      "an end inside the first UTF-8 character",
-      bytesOf(header, "é").subarray(0, -1),
-      "feed.csv:2: ends inside a character",
-    ],
-    ["an end inside an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "feed.csv:4: ends inside a character"],
+    ["an end inside a UTF-8 character", bytesOf(header, "é\né").subarray(0, -1), "3: ends inside a character"],
+    ["an end inside the first UTF-8 character", bytesOf(header, "é").subarray(0, -1), "2: ends inside a character"],
+    ["an end inside an emoji", bytesOf(header, "é\n\n😀").subarray(0, -1), "4: ends inside a character"],
     [
       "a late end inside a character",
       bytesOf(header, "é\n", padding, "日").subarray(0, -2),
-      `feed.csv:${lateLine + 1}: ends inside a character`,
+      `${lateLine + 1}: ends inside a character`,
     ],
     [
       "an end inside a UTF-16 unit",
       encoders["utf-16le"](`${byteOrderMark}${header}ab`).subarray(0, -1),
-      "feed.csv:2: ends inside a character",
+      "2: ends inside a character",
     ],
     [
       "an end inside a surrogate pair",
       encoders["utf-16be"](`${header}ਅ\n😀`).subarray(0, -2),
-      "feed.csv:3: ends inside a character",
+      "3: ends inside a character",
     ],
-    [
-      "an unpaired surrogate",
-      encoders["utf-16le"](`${byteOrderMark}${header}ਅ\nĊ\n\ud83dx\n`),
-      "feed.csv:4: invalid UTF-16LE",
-    ],
-  ])("with %s", (_, bytes, error) => expectDecoded(bytes, { error }));
+    ["an unpaired surrogate", encoders["utf-16le"](`${byteOrderMark}${header}ਅ\nĊ\n\ud83dx\n`), "4: invalid UTF-16LE"],
+  ])("with %s", (_, bytes, problem) => expectDecoded(bytes, { error: `feed.csv:${problem}` }));
 
   test.each<[string, TextEncoding, Uint8Array, string]>([
-    ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "feed.csv:2: invalid UTF-8 (byte 0xe9)"],
+    ["Windows-1252", "utf-8", bytesOf(header, in1252("é,ü\n")), "2: invalid UTF-8 (byte 0xe9)"],
     [
       "a byte order mark",
       "windows-1252",
       bytesOf(header, byteOrderMark, "a"),
-      "feed.csv:2: a byte order mark of UTF-8 in windows-1252; fix the file, or set its encoding",
+      "2: a byte order mark of UTF-8 in windows-1252; fix the file, or set its encoding",
     ],
-    ["an unpaired surrogate", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "feed.csv:2: invalid UTF-16BE"],
-  ])("with %s if configured as %s", (_, encoding, bytes, error) => expectDecoded(bytes, { error }, encoding));
+    ["an unpaired surrogate", "utf-16be", encoders["utf-16be"](`${header}\udc00`), "2: invalid UTF-16BE"],
+  ])("with %s if configured as %s", (_, encoding, bytes, problem) =>
+    expectDecoded(bytes, { error: `feed.csv:${problem}` }, encoding),
+  );
 
   test("for mixed encodings only if no encoding is configured", () => {
     const bytes = bytesOf(header, in1252("é,ö,ü\n"), "Café\n");
@@ -286,23 +280,16 @@ describe("a file, however it is split, is rejected", () => {
   });
 
   const junk = Uint8Array.from({ length: 5000 }, (_, index) => (index * index * 31 + index * 7) % 256);
+  const binary = /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/;
   test.each<[string, Uint8Array, RegExp]>([
     ["gzip within gzip", gzipSync(header), /: compressed twice$/],
     ["zstd within zstd", zstdCompressSync(header), /: compressed twice$/],
     ["a ZIP archive", bytesOf("PK\x03\x04", padding), /: a ZIP archive or an Excel workbook; export it as CSV$/],
     ["an old Excel workbook", bytesOf([0xd0, 0xcf, 0x11, 0xe0], padding), /: an old Excel workbook; export it as CSV$/],
     ["a PDF", bytesOf("%PDF-1.7\n", padding), /: a PDF$/],
-    ["junk", junk, /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/],
-    [
-      "a few bytes of junk",
-      Uint8Array.of(0, 0xfe, 1, 0x80),
-      /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/,
-    ],
-    [
-      "nothing but NUL",
-      new Uint8Array(10_000),
-      /: starts with binary data; if it is UTF-16, set encoding = "utf-16le" or "utf-16be"$/,
-    ],
+    ["junk", junk, binary],
+    ["a few bytes of junk", Uint8Array.of(0, 0xfe, 1, 0x80), binary],
+    ["nothing but NUL", new Uint8Array(10_000), binary],
   ])("as %s", (_, bytes, reason) => {
     for (const chunks of splits(bytes)) {
       const { error } = decode(chunks);

@@ -23,7 +23,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { readPersonalization } from "../support/personalization.ts";
-import { type Store, startStore } from "../support/s3.ts";
+import { type Store, type StoredObject, startStore } from "../support/s3.ts";
 import { until } from "../support/until.ts";
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -35,43 +35,33 @@ interface Report {
   readonly reason?: string;
 }
 
-/** A separate store, with a feed folder, settings, and a temporary folder. */
-interface Setup {
-  readonly folder: string;
-  /** The job's feed source. */
-  source: string;
-  readonly feed: string;
-  readonly temporary: string;
-  readonly environment: Environment & { readonly DATABASE_URL: string; readonly PDS_CONFIG: string };
-}
+type Setup = Awaited<ReturnType<typeof createSetup>>;
 
 const setupsFolder = await temporaryFolder();
 let created = 0;
 
-/** @param options the job's options other than the source, as TOML */
-async function createSetup(options = "", source?: string, overrides: Environment = {}): Promise<Setup> {
+/**
+ * A separate store, with a feed folder, settings, and a temporary folder.
+ * @param options the job's options other than the source, as TOML
+ * @param source the job's feed source
+ */
+async function createSetup(options = "", source?: string, overrides: Environment = {}) {
   const folder = join(setupsFolder, `${created++}`);
   const temporary = join(folder, "tmp");
   await mkdir(temporary, { recursive: true });
   const feed = await writeFeed(folder, "feed");
-  const setup = {
-    folder,
-    temporary,
-    feed,
-    source: source ?? feed,
-    environment: {
-      DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
-      BRAND: "acme",
-      PDS_CONFIG: join(folder, "pds.toml"),
-      TMPDIR: temporary,
-      ...overrides,
-    },
-  };
+  const paths = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, PDS_CONFIG: join(folder, "pds.toml") };
+  const environment = { BRAND: "acme", TMPDIR: temporary, ...overrides, ...paths };
+  const setup = { folder, temporary, feed, source: source ?? feed, environment };
   await configure(setup, options);
   return setup;
 }
 
-async function configure(setup: Setup, options: string, source = setup.source): Promise<void> {
+async function configure(
+  setup: { source: string; folder: string },
+  options: string,
+  source = setup.source,
+): Promise<void> {
   setup.source = source;
   const settles = options.includes("settle_seconds") ? "" : "settle_seconds = 0";
   const table = `[jobs.personalization-import]\nsource = ${JSON.stringify(source)}\n${settles}\n${options}\n`;
@@ -168,6 +158,7 @@ const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 const setTimes = (folder: string, at: Date, ...names: string[]) =>
   Promise.all(names.map((name) => utimes(join(folder, name), at, at)));
 const names = Object.keys(feedFiles);
+const contentOf = (name: string) => feedFiles[name as keyof typeof feedFiles];
 
 describe("a feed in a folder", () => {
   test.concurrent.each<[string, string, string]>([
@@ -331,9 +322,9 @@ describe("a feed in a folder", () => {
   });
 });
 
-interface WebFile {
-  readonly content: string | Uint8Array;
-  readonly changed?: Date;
+const tagOf = (content: string | Uint8Array) => `"${Bun.hash(content)}"`;
+
+interface WebFile extends StoredObject {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -344,62 +335,47 @@ interface ReceivedRequest {
   status: number;
 }
 
-/** A web server with files below `/feed/`. */
-interface Web extends Disposable {
-  readonly source: string;
-  readonly files: Map<string, WebFile>;
-  /** The requests received so far; status 0 without a complete response. */
-  readonly requests: ReceivedRequest[];
-  /**
-   * Called before each response, with the number of requests for this path. Returns true if it has
-   * responded itself.
-   */
-  intercept: (path: string, time: number, response: ServerResponse) => boolean;
-}
-
+type Web = Awaited<ReturnType<typeof startWeb>>;
 type Validators = "tag" | "tag only" | "time" | "none";
 
-interface WebOptions {
-  readonly validators?: Validators;
-  readonly authorization?: string;
-}
-
-async function startWeb({ validators = "tag", authorization }: WebOptions = {}): Promise<Web> {
-  const server = createServer(({ method = "", url: path = "", headers }, response) => {
+/** A web server with files below `/feed/`. */
+async function startWeb(validators: Validators = "tag", authorization?: string) {
+  const server = createServer((received, response) => {
+    const { method = "", url: path = "", headers } = received;
     const request: ReceivedRequest = { method, path, headers, status: 0 };
     web.requests.push(request);
     response.on("finish", () => {
       request.status = response.statusCode;
     });
-    const end = (status: number, more: Record<string, string | number> = {}, body?: string | Uint8Array) => {
-      response.writeHead(status, more);
-      response.end(body);
-    };
     // Without validators, a look is a HEAD and then a GET.
     const isFirstOfTwo = method === "HEAD" && validators === "none";
     const isCounted = (earlier: ReceivedRequest) =>
       earlier.path === path && (validators !== "none" || earlier.method === "GET");
     const time = web.requests.filter(isCounted).length;
-    if (authorization !== undefined && headers.authorization !== authorization) return end(401);
+    if (authorization !== undefined && headers.authorization !== authorization) return response.writeHead(401).end();
     if (!isFirstOfTwo && web.intercept(path, time, response)) return;
     const file = web.files.get(decodeURIComponent(path.replace(/^\/feed\//, "")));
-    if (file === undefined) return end(404);
+    if (file === undefined) return response.writeHead(404).end();
     const { content, changed = new Date("2024-01-01"), headers: more } = file;
-    const tag = `"${Bun.hash(content)}"`;
-    const hasTag = validators.startsWith("tag");
-    const validatorHeaders = {
+    const sent = {
       ...((validators === "tag" || validators === "time") && { "Last-Modified": changed.toUTCString() }),
-      ...(hasTag && { ETag: tag }),
+      ...(validators.startsWith("tag") && { ETag: tagOf(content) }),
       ...more,
+      "Content-Length": Buffer.byteLength(content),
     };
-    end(200, { ...validatorHeaders, "Content-Length": Buffer.byteLength(content) }, content);
+    response.writeHead(200, sent).end(content);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const web: Web = {
+  const web = {
     source: `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed/`,
-    files: new Map(Object.entries(feedFiles).map(([name, content]) => [name, { content }])),
-    requests: [],
-    intercept: () => false,
+    files: new Map<string, WebFile>(Object.entries(feedFiles).map(([name, content]) => [name, { content }])),
+    /** The requests received so far; status 0 without a complete response. */
+    requests: [] as ReceivedRequest[],
+    /**
+     * Called before each response, with the number of requests for this path. Returns true if it has
+     * responded itself.
+     */
+    intercept: (_path: string, _time: number, _response: ServerResponse): boolean => false,
     [Symbol.dispose]: () => {
       server.closeAllConnections();
       server.close();
@@ -460,19 +436,22 @@ interface Place extends Disposable {
   readonly answer?: (name: string, reply: (response: ServerResponse) => boolean) => void;
 }
 
+/** The files of a server as those of a place. */
+const within = (files: Map<string, StoredObject>, folder = ""): Pick<Place, "put" | "remove"> => ({
+  put: async (added, changed) => {
+    for (const [name, content] of Object.entries(added))
+      files.set(folder + name, { content, ...(changed && { changed }) });
+  },
+  remove: async (...names) => {
+    for (const name of names) files.delete(folder + name);
+  },
+});
+
 const remotePlaces: Readonly<Record<string, () => Promise<Place>>> = {
   "on a web server": async () => {
     const web = await startWeb();
     return {
-      source: web.source,
-      environment: {},
-      put: async (files, changed) => {
-        for (const [name, content] of Object.entries(files))
-          web.files.set(name, { content, ...(changed && { changed }) });
-      },
-      remove: async (...names) => {
-        for (const name of names) web.files.delete(name);
-      },
+      ...{ source: web.source, environment: {}, ...within(web.files) },
       answer: (name, reply) => {
         web.intercept = (path, _, response) => path.endsWith(name) && response.req.method === "GET" && reply(response);
       },
@@ -483,15 +462,7 @@ const remotePlaces: Readonly<Record<string, () => Promise<Place>>> = {
     const store = await startStore();
     putFeed(store, "feeds/acme");
     return {
-      source: "s3://feeds/acme/",
-      environment: store.environment,
-      put: async (files, changed) => {
-        for (const [name, content] of Object.entries(files))
-          store.objects.set(`feeds/acme/${name}`, { content, ...(changed && { changed }) });
-      },
-      remove: async (...names) => {
-        for (const name of names) store.objects.delete(`feeds/acme/${name}`);
-      },
+      ...{ source: "s3://feeds/acme/", environment: store.environment, ...within(store.objects, "feeds/acme/") },
       answer: (name, reply) => {
         store.intercept = ({ method, url }, response) =>
           method === "GET" && `${url}`.includes(`${name}?`) && reply(response);
@@ -611,7 +582,7 @@ describe.each(Object.entries(remotePlaces))("a feed %s", (_, open) => {
     ],
   ];
   const headersOfLines = {
-    ETag: `"${Bun.hash(feedFiles["pzlines.csv"])}"`,
+    ETag: tagOf(feedFiles["pzlines.csv"]),
     "Last-Modified": new Date("2024-01-01").toUTCString(),
     "Content-Length": Buffer.byteLength(feedFiles["pzlines.csv"]),
   };
@@ -651,7 +622,7 @@ describe.each(["in a folder", "in a bucket"])("a feed %s", (place) => {
 describe("a feed on a web server", () => {
   test.concurrent("is requested with the configured secret, which is never shown", async () => {
     const secret = "Bearer hush-0123456789";
-    using web = await startWeb({ authorization: secret });
+    using web = await startWeb("tag", secret);
     const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
     const taken = await runProcess(setup);
     expect(taken).toMatchObject(success);
@@ -666,7 +637,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each(["tag", "tag only", "time"] as const)(
     "is not sent again if it is unchanged by its %s, and is sent completely after a change",
     async (validators) => {
-      using web = await startWeb({ validators });
+      using web = await startWeb(validators);
       const setup = await createSetup("", web.source);
       expect(await importFeed(setup)).toMatchObject(success);
       web.requests.length = 0;
@@ -693,7 +664,7 @@ describe("a feed on a web server", () => {
     ["one of the same tag and another time", "tag", after],
     ["one of the same tag and another length", "tag only", { ...after, content: `${after.content}\n` }],
   ])("is imported again when %s replaces the lines", async (_, validators, replacement) => {
-    using web = await startWeb({ validators });
+    using web = await startWeb(validators);
     web.files.set("pzlines.csv", validators === "time" ? { ...before, headers: {} } : before);
     const setup = await createSetup("", web.source);
     expect(await importFeed(setup)).toMatchObject(success);
@@ -721,7 +692,7 @@ describe("a feed on a web server", () => {
   );
 
   test.concurrent("is recognized by its content without an entity tag or a time", async () => {
-    using web = await startWeb({ validators: "none" });
+    using web = await startWeb("none");
     const setup = await createSetup("", web.source);
     expect(await importFeed(setup)).toMatchObject(success);
     expect(await importFeed(setup)).toMatchObject(noChange);
@@ -731,10 +702,10 @@ describe("a feed on a web server", () => {
   });
 
   test.concurrent("is a different feed at another address, even with older files", async () => {
-    using web = await startWeb({ validators: "time" });
-    using other = await startWeb({ validators: "time" });
+    using web = await startWeb("time");
+    using other = await startWeb("time");
     for (const name of names) {
-      const content = name === "pzlines.csv" ? linesWithStatus("other") : feedFiles[name as keyof typeof feedFiles];
+      const content = name === "pzlines.csv" ? linesWithStatus("other") : contentOf(name);
       other.files.set(name, { content, changed: new Date("2023-01-01") });
     }
     const setup = await createSetup("", web.source);
@@ -745,7 +716,7 @@ describe("a feed on a web server", () => {
   });
 
   test.concurrent("is the last download, even if an aborted one was longer", async () => {
-    using web = await startWeb({ validators: "none" });
+    using web = await startWeb("none");
     const setup = await createSetup("", web.source);
     const longer = `${linesWithStatus("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
     web.intercept = (path, time, response) =>
@@ -756,7 +727,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each(["tag", "tag only", "none"] as const)(
     "must not change for settle_seconds, also if it seems old or its age is unknown, with validators: %s",
     async (validators) => {
-      using web = await startWeb({ validators });
+      using web = await startWeb(validators);
       const setup = await createSetup("settle_seconds = 0.1", web.source);
       web.files.set("pzlines.csv", { content: linesWithStatus("new") });
       let linesSeen = 0;
@@ -786,7 +757,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each(["tag", "time", "none"] as const)(
     "is refused if a file is replaced during its download, with validators: %s",
     async (validators) => {
-      using web = await startWeb({ validators });
+      using web = await startWeb(validators);
       const setup = await createSetup("", web.source);
       // Both have the same size, and the half of each is a valid file.
       const [old, replaced] = [linesWithStatus("A"), linesWithStatus("B").replace("NOTE,010", "NOTE,011")];
@@ -796,7 +767,7 @@ describe("a feed on a web server", () => {
         if (!path.endsWith("pzlines.csv") || time !== 2) return false;
         web.files.set("pzlines.csv", { content: replaced, changed: new Date("2023-01-01") });
         response.writeHead(200, {
-          ...(validators === "tag" && { ETag: `"${Bun.hash(old)}"` }),
+          ...(validators === "tag" && { ETag: tagOf(old) }),
           ...(validators !== "none" && { "Last-Modified": new Date("2024-01-01").toUTCString() }),
         });
         response.end(old.slice(0, half) + replaced.slice(half));
@@ -829,8 +800,6 @@ describe("a feed on a web server", () => {
       return true;
     };
   };
-  const contentOf = (name: string) => feedFiles[name as keyof typeof feedFiles];
-
   test.concurrent.each([
     [2, 0],
     [2, 0.1],
@@ -898,25 +867,25 @@ describe("a feed on a web server", () => {
     expect(notes.join()).toContain("pzlines.csv is still being written, or the servers have different contents");
   });
 
-  test.concurrent("is decompressed under the names of plain files, as buckets store it with a content encoding", async () => {
+  const packed = feedAs("csv.gz", "ndjson.zst", "ndjson.gz");
+  test.concurrent.each<[string, Files, (name: string) => string | undefined]>([
+    [
+      "under the names of plain files, as buckets store it with a content encoding",
+      {
+        ...feedFiles,
+        "pzlines.csv": gzipSync(contentOf("pzlines.csv")),
+        "pzstyles.csv": zstdCompressSync(contentOf("pzstyles.csv")),
+      },
+      (name) => ({ "pzlines.csv": "gzip", "pzstyles.csv": "zstd" })[name],
+    ],
+    // Some servers mistake the extension for a content encoding.
+    ["as stored", packed, (name) => (name.endsWith(".gz") ? "gzip" : undefined)],
+  ])("is decompressed %s", async (_, files, encodingOf) => {
     using web = await startWeb();
-    const packed = { "pzlines.csv": gzipSync, "pzstyles.csv": zstdCompressSync };
-    for (const [name, compress] of Object.entries(packed)) {
-      const content = compress(feedFiles[name as keyof typeof packed]);
-      web.files.set(name, { content, headers: { "Content-Encoding": compress === gzipSync ? "gzip" : "zstd" } });
-    }
-    const setup = await createSetup("", web.source);
-    expect(await importFeed(setup)).toMatchObject(success);
-    expect(await statusOf(setup)).toBe("I");
-  });
-
-  test.concurrent("is read as stored, compressed or not", async () => {
-    using web = await startWeb();
-    const packed = feedAs("csv.gz", "ndjson.zst", "ndjson.gz");
     web.files.clear();
-    for (const [name, content] of Object.entries(packed)) {
-      // Some servers mistake the extension for a content encoding.
-      web.files.set(name, { content, ...(name.endsWith(".gz") && { headers: { "Content-Encoding": "gzip" } }) });
+    for (const [name, content] of Object.entries(files)) {
+      const encoding = encodingOf(name);
+      web.files.set(name, { content, ...(encoding !== undefined && { headers: { "Content-Encoding": encoding } }) });
     }
     const setup = await createSetup("", web.source);
     expect(await importFeed(setup)).toMatchObject(success);
@@ -928,7 +897,7 @@ describe("a feed on a web server", () => {
   test.concurrent("follows redirects without sending the secret to another host", async () => {
     const secret = "Bearer hush-0123456789";
     using elsewhere = await startWeb();
-    using web = await startWeb({ authorization: secret });
+    using web = await startWeb("tag", secret);
     web.intercept = (path, _, response) => {
       const place = path.endsWith("pzlines.csv") ? path.replace("/feed/", "/moved/") : undefined;
       if (path.endsWith("pzstyles.csv")) response.writeHead(302, { Location: `${elsewhere.source}pzstyles.csv` });
@@ -1098,7 +1067,7 @@ function stallDownload(web: Web): void {
   web.intercept = (path, time, response) => {
     if (!path.endsWith("pzstyles.csv") || time < 2) return false;
     const content = feedFiles["pzstyles.csv"];
-    response.writeHead(200, { "Content-Length": content.length, ETag: `"${Bun.hash(content)}"` });
+    response.writeHead(200, { "Content-Length": content.length, ETag: tagOf(content) });
     response.write(content.slice(0, 40));
     return true;
   };
@@ -1168,11 +1137,6 @@ test.concurrent("a run stops on a signal even while the store does not respond",
   const child = startJob(setup);
   await until("a request arrives", () => store.requests.length > 0);
   child.kill("SIGTERM");
-  let hasExited = false;
-  child.exited.then(() => {
-    hasExited = true;
-  });
-  await until("the process exits", () => hasExited).finally(() => child.kill("SIGKILL"));
   expect(await child.exited).toBe(1);
   expect(await child.stderr.text()).toContain("stopped by SIGTERM");
 });
@@ -1212,7 +1176,7 @@ test("jobs trust the authorities of SSL_CERT_FILE, also those that the scheduler
     hostname: "127.0.0.1",
     port: 0,
     tls: { key: certificateKey, cert: certificate },
-    fetch: ({ url }) => new Response(feedFiles[new URL(url).pathname.slice(1) as keyof typeof feedFiles]),
+    fetch: ({ url }) => new Response(contentOf(new URL(url).pathname.slice(1))),
   });
   try {
     const options = 'schedule = "@yearly"';
