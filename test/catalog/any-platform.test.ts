@@ -10,8 +10,7 @@ import { findProduct, findStoredProductId } from "../../src/catalog/product.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { Reporter, type Work } from "../../src/jobs/work.ts";
-import { toProduct } from "../support/catalog.ts";
+import { doWork, toProduct } from "../support/catalog.ts";
 import { createFilePlatform } from "../support/file-platform.ts";
 import { createStore, temporaryFolder } from "../support/pds.ts";
 
@@ -34,14 +33,8 @@ describe.each([
     const database = await openDatabase(await createStore("sqlite"));
     afterAll(() => closeDatabase(database));
 
-    const run = async (work: Work) => {
-      const reporter = new Reporter();
-      const signal = new AbortController().signal;
-      await work({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
-      return { counts: reporter.counts, notes: reporter.report.notes };
-    };
-    const sync = (source = platform) => run(catalogSync(source, 0.2));
-    const reconcile = () => run(catalogReconcile(platform, 0.2, "all", log));
+    const sync = (source = platform) => doWork(database, catalogSync(source, 0.2));
+    const reconcile = () => doWork(database, catalogReconcile(platform, 0.2, "all", log));
     const storedTitle = async (id: bigint) => {
       const found = await findProduct(database, id);
       return found && (JSON.parse(new TextDecoder().decode(found.document)) as { title: string }).title;
@@ -52,8 +45,8 @@ describe.each([
 
   test("is synced", async () => {
     const { sync, storedTitle } = await createCatalog();
-    expect(await sync()).toEqual({ counts: 3, notes: [] });
-    expect(await sync()).toEqual({ counts: 0, notes: [] });
+    expect(await sync()).toEqual({ counts: 3, notes: [], error: undefined });
+    expect(await sync()).toEqual({ counts: 0, notes: [], error: undefined });
     expect(await storedTitle(2n)).toBe("Two");
   });
 
@@ -61,8 +54,8 @@ describe.each([
     const { write, sync, reconcile, storedTitle } = await createCatalog();
     await sync();
     await write({ 1: "One", 2: "Second", 4: "Four" });
-    const { counts, notes } = await reconcile();
-    expect(counts).toBe(2);
+    const { counts, notes, error } = await reconcile();
+    expect([counts, error]).toEqual([2, undefined]);
     expect(notes).toEqual([...fallback, "removed 1 product that the platform no longer has"]);
     expect(await Promise.all([1n, 2n, 3n, 4n].map(storedTitle))).toEqual(["One", "Second", undefined, "Four"]);
   });
@@ -92,7 +85,7 @@ describe.each([
     await sync();
     const readShop = async (signal: AbortSignal) => ({ ...(await platform.readShop(signal)), id: "other" });
     const other = { ...platform, readShop };
-    await expect(sync(other)).rejects.toThrow(
+    expect((await sync(other)).error?.message).toBe(
       "the platform answers as shop other, but the stored products are from shop files: nothing was changed; " +
         'check the product file, or change the shop on purpose with "pds platform shop"',
     );

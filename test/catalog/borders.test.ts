@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
@@ -14,11 +14,12 @@ import {
   main,
   type RunningService,
   root,
-  serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { countPlatformRequests, environmentOf, relay, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { countPlatformRequests, environmentOf, type StandIn, shop, startPlatform } from "../support/platform.ts";
+import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -30,12 +31,8 @@ const [configPath = ""] = await writeFiles(folder, {
 const run = (job: string, environment: Environment) =>
   importHere(["run", job], { PDS_CONFIG: configPath, ...environment });
 
-async function startStored(environment: Environment): Promise<RunningService> {
-  const { DATABASE_URL } = environment;
-  const service = await serve({ DATABASE_URL, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
-  afterAll(() => service.stop());
-  return service;
-}
+const startStored = ({ DATABASE_URL }: Environment) =>
+  serveUntilEnd({ DATABASE_URL, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
 
 const statusesOf = (service: RunningService, ids: readonly string[]) =>
   Promise.all(ids.map(async (id) => (await service.get(`/api/v1/products/${id}`)).status));
@@ -43,20 +40,15 @@ const idsOf = ({ catalog }: StandIn) => catalog.ids(0, catalog.count);
 
 /** An address that first answers as one platform and then as another, as after a change of DNS. */
 function switchPlatform(first: StandIn, second: StandIn, isFirst: (document: string) => boolean): { origin: string } {
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      const body = await request.text();
-      const { origin } = isFirst(body) ? first : second;
-      const headers = new Headers(request.headers);
-      for (const name of ["content-length", "host"]) headers.delete(name);
-      headers.set("accept-encoding", "identity");
-      return fetch(`${origin}${new URL(request.url).pathname}`, { method: request.method, headers, body });
-    },
+  const origin = startServer(async (request) => {
+    const body = await request.text();
+    const headers = new Headers(request.headers);
+    for (const name of ["content-length", "host"]) headers.delete(name);
+    headers.set("accept-encoding", "identity");
+    const { pathname } = new URL(request.url);
+    return fetch(`${(isFirst(body) ? first : second).origin}${pathname}`, { method: request.method, headers, body });
   });
-  afterAll(() => server.stop(true));
-  return { origin: `http://127.0.0.1:${server.port}` };
+  return { origin };
 }
 
 describe.each([...enginesOf("sqlite")])(
@@ -87,30 +79,6 @@ describe.each([...enginesOf("sqlite")])(
     });
   },
 );
-
-describe.each([...enginesOf("sqlite")])("on %s, a platform that delivers only a part of its catalog", (engine) => {
-  test("removes nothing", async () => {
-    const platform = startPlatform({ products: 15 });
-    const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
-    expect((await run("catalog-reconcile", environment)).code).toBe(0);
-    const ids = idsOf(platform);
-    for (const id of ids.slice(0, 5)) platform.catalog.touch(id, { product: { status: "ARCHIVED" } });
-    for (const id of ids.slice(5)) platform.catalog.touch(id, { product: { status: "ACTIVE" } });
-    const { origin } = relay(platform, (document) =>
-      document
-        .replace("groupObjects: true", "groupObjects: true, colour: 1")
-        .replace("query ProductsUpdatedSince($query: String, ", "query ProductsUpdatedSince(")
-        .replace("query: $query, sortKey: UPDATED_AT", 'query: "status:active", sortKey: UPDATED_AT'),
-    );
-    const { code, stderr } = await run("catalog-reconcile", { ...environment, SHOPIFY_API_URL: origin });
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      "the platform announced 15 products, but delivered 10: these are written, and none was removed",
-    );
-    const service = await startStored(environment);
-    expect(await statusesOf(service, ids)).toEqual(ids.map(() => 200));
-  });
-});
 
 describe.each([...enginesOf("sqlite")])(
   "on %s, a product that changes while the bulk runs read the catalog",
@@ -151,7 +119,7 @@ describe.each([...enginesOf("sqlite")])("on %s, an import of product files", (en
     expect((await importHere(["import", "products", few], environment)).code).toBe(expected);
   });
 
-  test("is refused by a dry run as it would be for real", async () => {
+  test("is refused beyond the allowed share, by a dry run as for real, unless forced", async () => {
     const environment = { DATABASE_URL: await createStore(engine) };
     const lines = Array.from({ length: 30 }, (_, index) => toJson(toProduct(index + 1)));
     const [all = "", few = ""] = await writeFiles(folder, {
@@ -159,16 +127,19 @@ describe.each([...enginesOf("sqlite")])("on %s, an import of product files", (en
       "few.ndjson": lines.slice(0, 10).join("\n"),
     });
     expect((await importHere(["import", "products", all], environment)).code).toBe(0);
-    const { code, stderr } = await importHere(["import", "products", few, "--dry-run"], environment);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining("20 of 30 products would be removed"),
-    });
+    const service = await startStored(environment);
+    for (const options of [["--dry-run"], []]) {
+      const { code, stderr } = await importHere(["import", "products", few, ...options], environment);
+      expect(code).toBe(1);
+      expect(stderr).toContain("20 of 30 products would be removed, more than 20%: nothing was changed");
+    }
     for (const options of [["--dry-run", "--force"], ["--force"]]) {
+      expect(await statusesOf(service, ["30"])).toEqual([200]);
       const forced = await importHere(["import", "products", few, ...options, "--json"], environment);
       expect(forced.code).toBe(0);
       expect(JSON.parse(forced.stdout).overridden).toEqual(["20 of 30 products would be removed, more than 20%"]);
     }
+    expect(await statusesOf(service, ["30"])).toEqual([404]);
   });
 });
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
@@ -10,7 +8,7 @@ import {
   enginesOf,
   pds,
   type RunningService,
-  serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
@@ -33,12 +31,6 @@ const [configPath = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-
 const path = (id: string) => `/api/v1/products/${id}`;
 const otherShop = "gid://shopify/Shop/2";
 const titled = (title: string) => ({ product: { title } });
-
-async function start(environment: Environment): Promise<RunningService> {
-  const service = await serve(environment);
-  cleanUp(() => service.stop());
-  return service;
-}
 
 async function run(job: string, environment: Environment) {
   const finished = await importHere(["run", job, "--json"], { PDS_CONFIG: configPath, ...environment });
@@ -81,7 +73,7 @@ function editWhenRead(platform: StandIn, id: string) {
 
 /** A service that reads each product from the store, without a way to the platform. */
 const startReader = (DATABASE_URL: string) =>
-  start({ DATABASE_URL, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
+  serveUntilEnd({ DATABASE_URL, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
 
 const livePlatform = (options: Parameters<typeof startPlatform>[0]) => startPlatform({ now: Date.now, ...options });
 
@@ -106,7 +98,7 @@ describe.each([...enginesOf("sqlite")])("on %s, two changes within one second of
     const platform = livePlatform({ products: 3 });
     const [id = ""] = idsOf(platform);
     const { origin, editAgain } = editWhenRead(platform, id);
-    const service = await start({ ...environmentOf({ origin }), DATABASE_URL: await createStore(engine) });
+    const service = await serveUntilEnd({ ...environmentOf({ origin }), DATABASE_URL: await createStore(engine) });
     expect(await answerOf(service, id)).toContain("First edit");
     editAgain();
     await until("the second edit is served", async () => (await answerOf(service, id)).includes("Second edit"));
@@ -127,7 +119,7 @@ describe.each([...enginesOf("sqlite")])("on %s, two changes within one second of
       }
       return document;
     });
-    const service = await start({ ...environmentOf({ origin }), DATABASE_URL: await createStore(engine) });
+    const service = await serveUntilEnd({ ...environmentOf({ origin }), DATABASE_URL: await createStore(engine) });
     await until("the product is served", async () => (await statusOf(service, id)) === 200);
     expect(edits).toBeGreaterThan(0);
     expect(await answerOf(service, id)).toBe((await readAnswers(platform, [id])).get(id) ?? "");
@@ -174,7 +166,7 @@ describe.each([...enginesOf("sqlite")])("on %s, catalog-sync", (engine) => {
   const createWorld = async (options: Parameters<typeof startPlatform>[0]) => {
     const platform = livePlatform(options);
     const environment = { ...environmentOf(platform), DATABASE_URL: await createStore(engine) };
-    const service = await start({ ...environment, LOOKUPS_PER_MINUTE: "0", MEMORY_MEGABYTES: "0" });
+    const service = await serveUntilEnd({ ...environment, LOOKUPS_PER_MINUTE: "0", MEMORY_MEGABYTES: "0" });
     return { platform, environment, service };
   };
 
@@ -270,7 +262,7 @@ describe("a product that keeps changing", () => {
       code: 0,
       notes: ["products that keep changing, which the next run reads again: 1"],
     });
-    const service = await start({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
+    const service = await serveUntilEnd({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
     expect(await answerOf(service, id)).toMatch(/Edit \d+/);
     expect(await run("catalog-sync", environment)).toMatchObject({ code: 0, counts: 1 });
   });
@@ -285,7 +277,7 @@ describe.each([...enginesOf("sqlite")])("on %s, removals", (engine) => {
 
     const other = startPlatform({ products: 0, shop: { id: otherShop } });
     const wrong = { ...environment, SHOPIFY_API_URL: other.origin };
-    const service = await start(wrong);
+    const service = await serveUntilEnd(wrong);
     expect(countOf(await statusesOf(service, ids), 200)).toBe(40);
     await until("all are looked up at the other shop", () => countPlatformRequests(other, "ProductById") >= 40);
     await until("the log names the shop", () => service.log().includes(otherShop));
@@ -296,7 +288,7 @@ describe.each([...enginesOf("sqlite")])("on %s, removals", (engine) => {
       expect(stderr).toContain("nothing was changed");
     }
     expect(await statusOf(service, `${2n ** 62n}`)).toBe(503);
-    const again = await start({ ...environment, PRODUCT_MAX_AGE: "86400" });
+    const again = await serveUntilEnd({ ...environment, PRODUCT_MAX_AGE: "86400" });
     expect(countOf(await statusesOf(again, ids), 200)).toBe(40);
   });
 
@@ -319,7 +311,7 @@ describe.each([...enginesOf("sqlite")])("on %s, removals", (engine) => {
     expect((await run("catalog-reconcile", other)).code).toBe(1);
     expect((await platformShop("--change-to", otherShop)).code).toBe(0);
     // It is older than the products of the first shop, which says nothing of this one.
-    const service = await start({ ...other, SCHEDULER: "off" });
+    const service = await serveUntilEnd({ ...other, SCHEDULER: "off" });
     expect(await statusesOf(service, [added])).toEqual([200]);
     expect(await run("catalog-reconcile", other)).toMatchObject({
       code: 0,
@@ -343,7 +335,7 @@ describe.each([...enginesOf("sqlite")])("on %s, removals", (engine) => {
     expect((await run("catalog-reconcile", environment)).code).toBe(0);
     const ids = idsOf(platform);
     for (const id of ids) platform.catalog.remove(id);
-    const service = await start(environment);
+    const service = await serveUntilEnd(environment);
     await statusesOf(service, ids);
     await until("the guard stops the removals", () =>
       service.log().includes("too many products were removed in the last 24 hours"),
@@ -378,25 +370,9 @@ describe.each([...enginesOf("sqlite")])("on %s, removals", (engine) => {
     const [id = ""] = idsOf(platform);
     platform.catalog.remove(id);
     expect(await run(job, environment)).toMatchObject({ code: 0, notes });
-    const service = await start({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
+    const service = await serveUntilEnd({ DATABASE_URL: environment.DATABASE_URL, SHOP_DOMAIN: shop, VISIBLE: "all" });
     expect(await statusOf(service, id)).toBe(404);
     expect(countOf(await statusesOf(service, idsOf(platform)), 200)).toBe(3);
-  });
-
-  test.concurrent("by an import of files fail beyond the allowed share, unless forced", async () => {
-    const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: shop };
-    const products = Array.from({ length: 30 }, (_, index) => toProduct(index + 1));
-    const toFile = async (name: string, count: number) =>
-      (await writeFiles(folder, { [name]: products.slice(0, count).map(toJson).join("\n") }))[0] ?? "";
-    const [all, few] = [await toFile("all.ndjson", 30), await toFile("few.ndjson", 10)];
-    expect((await importHere(["import", "products", all], environment)).code).toBe(0);
-    const { code, stderr } = await importHere(["import", "products", few], environment);
-    expect(code).toBe(1);
-    expect(stderr).toContain("20 of 30 products would be removed, more than 20%: nothing was changed");
-    const service = await start({ ...environment, MEMORY_MEGABYTES: "0" });
-    expect(await statusOf(service, "30")).toBe(200);
-    expect((await importHere(["import", "products", few, "--force"], environment)).code).toBe(0);
-    expect(await statusOf(service, "30")).toBe(404);
   });
 });
 
@@ -420,13 +396,13 @@ describe.each([...enginesOf("sqlite")])("on %s, a hidden product", (engine) => {
     expect(stderr).toContain("warning: hidden products: 4 of 10,");
     expect(stderr).toContain("VISIBLE=all");
 
-    const service = await start(environment);
+    const service = await serveUntilEnd(environment);
     expect(await statusOf(service, "1")).toBe(200);
     expect(await statusesOf(service, ["2", "3", "4", "5"])).toEqual([404, 404, 404, 404]);
     const withoutReference = (body: string) => body.replace(/this id: .*$/, "");
     const [draft, unknown] = [await answerOf(service, "2"), await answerOf(service, "6")];
     expect(withoutReference(draft).replace("with id 2 ", "with id 6 ")).toBe(withoutReference(unknown));
-    const open = await start({ ...environment, VISIBLE: "all" });
+    const open = await serveUntilEnd({ ...environment, VISIBLE: "all" });
     expect(await statusesOf(open, ["1", "2", "3", "4", "5"])).toEqual([200, 200, 200, 200, 200]);
   });
 
@@ -445,7 +421,7 @@ describe.each([...enginesOf("sqlite")])("on %s, a hidden product", (engine) => {
       code: 0,
       notes: ["hidden products: 1 of 30, because they are drafts, archived, or not published"],
     });
-    const service = await start(environment);
+    const service = await serveUntilEnd(environment);
     expect(await statusesOf(service, [id, unlisted])).toEqual([404, 200]);
     platform.catalog.touch(id, { product: { status: "ACTIVE" } });
     expect((await run("catalog-sync", environment)).code).toBe(0);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import type { Image, Metafield, Product } from "../../src/contract/product.ts";
@@ -8,7 +8,7 @@ import {
   createStore,
   enginesOf,
   pds,
-  serve,
+  serveUntilEnd,
   serveWithAndWithoutCache,
   temporaryFolder,
   writeFiles,
@@ -18,8 +18,7 @@ for (const engine of enginesOf("postgres")) {
   const folder = await temporaryFolder();
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
   const { text } = await serveWithAndWithoutCache(environment);
-  const service = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
-  afterAll(() => service.stop());
+  const service = await serveUntilEnd({ ...environment, MEMORY_MEGABYTES: "0" });
 
   const write = async (content: string | Uint8Array, name = "products.json") =>
     (await writeFiles(folder, { [name]: content }))[0] ?? "";
@@ -272,137 +271,66 @@ for (const engine of enginesOf("postgres")) {
     describe("of an invalid file", () => {
       beforeAll(() => importing(toJson(toProduct(41))));
 
-      test.each<[string, string | Uint8Array, RegExp]>([
-        ["a missing field", lines(toProduct(1), without("title")), /products\.json:2: title: is missing/],
-        ["text instead of a number", bad({ id: "2" }), /:2: id: expected a whole number.*: product "2", got "2"/],
-        ["an id of zero", bad({ id: 0 }), /:2: id: expected a whole number/],
-        ["an id beyond 64 bits", bad({ id: 9223372036854775808n }), /:2: id: expected a whole number/],
-        [
-          "a number instead of text",
-          badVariant({ price: 12.5 }),
-          /:2: variants\[\]\.price: expected string: product 2, variants\[1\], got 12\.5/,
-        ],
-        [
-          "a price that two decimal places cannot express",
-          badVariant({ price: "12.345" }),
-          /:2: variants\[\]\.price: expected decimal text with at most two places, such as "49\.95": product 2, variants\[1\], got "12\.345"/,
-        ],
-        ["a price that is no amount", badVariant({ price: "1,5" }), /:2: variants\[\]\.price: expected decimal text/],
-        ["a wrong timestamp", bad({ created_at: "2026-01-01" }), /:2: created_at: expected a timestamp/],
-        [
-          "a timestamp without a zone",
-          bad({ created_at: "2026-01-01T09:30:00" }),
-          /:2: created_at: expected a timestamp/,
-        ],
+      const own = toProduct(2).images[0] as Image;
+      const id = "expected a whole number from 1 to 9223372036854775807";
+      const gid = 'expected the global identifier of its id: product 2, got "gid:/';
+      const url = "expected a URL that starts with http:// or https://: product 2";
+      const ofProduct: [string, object, string][] = [
+        ["a missing field", { title: undefined }, "title: is missing"],
+        ["text instead of a number", { id: "2" }, `id: ${id}: product "2", got "2"`],
+        ["an id of zero", { id: 0 }, `id: ${id}`],
+        ["an id beyond 64 bits", { id: 9223372036854775808n }, `id: ${id}`],
+        ["a wrong timestamp", { created_at: "2026-01-01" }, "created_at: expected a timestamp"],
+        ["a timestamp without a zone", { created_at: "2026-01-01T09:30:00" }, "created_at: expected a timestamp"],
         ...[
           "0000-00-00T00:00:00+00:00",
           "2026-02-30T09:30:00.5Z",
           "2026-01-01T23:59:60+00:00",
           "2026-01-01T00:00:00+24:00",
-        ].map((time): [string, string, RegExp] => [
-          `the time ${time}, which does not exist`,
-          bad({ created_at: time }),
-          new RegExp(`:2: created_at: expected a date.*${RegExp.escape(time.slice(0, 19))}`),
+        ].map((created_at): [string, object, string] => [
+          `the time ${created_at}, which does not exist`,
+          { created_at },
+          `created_at: expected a date and time that exist: product 2, got "${created_at.slice(0, 19)}`,
         ]),
         [
-          "a missing variant field",
-          badVariant({ position: undefined }),
-          /:2: variants\[\]\.position: is missing: product 2, variants\[1\]/,
-        ],
-        [
           "a status that no platform has",
-          bad({ status: " ACTIVE" }),
-          /:2: status: expected one of active, archived, draft, unlisted: product 2, got " active"/,
+          { status: " ACTIVE" },
+          'status: expected one of active, archived, draft, unlisted: product 2, got " active"',
         ],
         [
-          "the global identifier of another product",
-          bad({ admin_graphql_api_id: "gid://shopify/Product/7" }),
-          /:2: admin_graphql_api_id: expected the global identifier of its id: product 2, got "gid:/,
+          "the ID of another product",
+          { admin_graphql_api_id: "gid://shopify/Product/7" },
+          `admin_graphql_api_id: ${gid}`,
         ],
-        [
-          "the global identifier of another type",
-          bad({ admin_graphql_api_id: "gid://shopify/Order/2" }),
-          /:2: admin_graphql_api_id: expected the global identifier of its id: product 2, got "gid:/,
-        ],
-        [
-          "the global identifier of another variant",
-          badVariant({ admin_graphql_api_id: "gid://shopify/ProductVariant/7" }),
-          /:2: variants\[\]\.admin_graphql_api_id: expected the global identifier of its id: product 2, variants\[1\], got "gid:/,
-        ],
+        ["the ID of another type", { admin_graphql_api_id: "gid://shopify/Order/2" }, `admin_graphql_api_id: ${gid}`],
         [
           "an image of a negative width",
-          bad({ images: toProduct(2).images.map((image) => ({ ...image, width: -1 })) }),
-          /:2: images\[\]\.width: expected 0 or more: product 2, images\[0\], got -1/,
+          { images: [{ ...own, width: -1 }] },
+          "images[].width: expected 0 or more: product 2, images[0], got -1",
         ],
         [
           "a script as the address of an image",
-          bad({ images: [image], image: { ...image, src: "javascript:alert(1)" } }),
-          /:2: image\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, got "javascript:alert\(1\)"/,
+          { image: { ...own, src: "javascript:alert(1)" } },
+          `image.src: ${url}, got "javascript:alert(1)"`,
         ],
-        [
-          "the address of an image with an impossible host",
-          bad({ images: [{ ...image, src: "https://[::1/" }] }),
-          /:2: images\[\]\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, images\[0\], got "https:\/\/\[::1\/"/,
-        ],
-        [
-          "the address of an image without a host",
-          bad({ images: toProduct(2).images.map((image) => ({ ...image, src: "/plate.jpg" })) }),
-          /:2: images\[\]\.src: expected a URL that starts with http:\/\/ or https:\/\/: product 2, images\[0\], got "\/plate/,
-        ],
-        ["an empty title", bad({ title: "" }), /:2: title: expected text: product 2, got ""/],
-        ["a handle of spaces", bad({ handle: " \t" }), /:2: handle: expected text: product 2, got " \\t"/],
-        ...(
-          [
-            ["price", "-0.01"],
-            ["compare_at_price", "-5"],
-            ["grams", -1],
-            ["weight", -0.5],
-          ] as const
-        ).map(([name, value]): [string, string, RegExp] => [
-          `a negative ${name}`,
-          badVariant({ [name]: value }),
-          new RegExp(`:2: variants\\[\\]\\.${name}: expected 0 or more: product 2, variants\\[1\\], got "?-`),
+        ...["https://[::1/", "/plate.jpg"].map((src): [string, object, string] => [
+          `the address ${src} of an image`,
+          { images: [{ ...own, src }] },
+          `images[].src: ${url}, images[0], got "${src}"`,
         ]),
-        [
-          "an image that the product does not have",
-          badVariant({ image_id: 777 }),
-          /:2: variants\[\]\.image_id: expected the id of one of its images: product 2, variants\[1\], got 777/,
-        ],
+        ["an empty title", { title: "" }, 'title: expected text: product 2, got ""'],
+        ["a handle of spaces", { handle: " \t" }, 'handle: expected text: product 2, got " \\t"'],
         [
           "a first image that is none of the images",
-          bad({ images: [], variants: [toVariant(2, { image_id: null })] }),
-          /:2: image\.id: expected the id of one of its images: product 2, got 501/,
-        ],
-        [
-          "a repeated variant",
-          badVariant({}),
-          /:2: variants\[\]\.id: is used more than once: product 2, variants\[1\], got 401/,
+          { images: [], variants: [toVariant(2, { image_id: null })] },
+          "image.id: expected the id of one of its images: product 2, got 501",
         ],
         [
           "a repeated metafield of a variant",
-          bad({ variants: [toVariant(2, { metafields: toVariant(2).metafields.flatMap((each) => [each, each]) })] }),
-          /:2: variants\[\]\.metafields\[\]\.id: is used more than once: product 2, variants\[0\]\.metafields\[1\], got 202/,
+          { variants: [toVariant(2, { metafields: toVariant(2).metafields.flatMap((each) => [each, each]) })] },
+          "variants[].metafields[].id: is used more than once: product 2, variants[0].metafields[1], got 202",
         ],
-        [
-          "a repeated field",
-          bad({}).replace('"id":2,', '"id":2,"title":"Other",'),
-          /:2: has the field "title" more than once: product 2\n/,
-        ],
-        [
-          "a repeated field after a very long text",
-          bad({}).replace('"id":2,', `"id":2,"other":"${"\\n".repeat(2_000_000)}","title":"Other",`),
-          /:2: has the field "title" more than once: product 2\n/,
-        ],
-        [
-          "a repeated field of a part, in a wrapper",
-          `{"products":[${bad({}).replaceAll("\n", ",\n").replace('"sku":"SKU-2"', '"s\\u006bu":"A","sku":"B"')}]}`,
-          /:2: has the field "sku" more than once: product 2\n/,
-        ],
-        [
-          "a part of another product",
-          badVariant({ product_id: 7 }),
-          /:2: variants\[\]\.product_id: expected the id of its product: product 2, variants\[1\], got 7/,
-        ],
+        ["no variants at all", { variants: undefined }, "variants: is missing"],
         ...(
           [
             ["single_line_text_field", 42, "42"],
@@ -414,24 +342,76 @@ for (const engine of enginesOf("postgres")) {
             ["json", { a: [1e-7] }, "an object"],
             ["list.number_decimal", [0.1 + 0.2], "a list"],
           ] as const
-        ).map(([type, value, text]): [string, string, RegExp] => [
+        ).map(([type, value, text]): [string, object, string] => [
           `the value ${text} of a metafield of the type ${type}`,
-          bad({ metafields: [{ ...toMetafield(201, 2, "product", "size", ""), type, value }] }),
-          new RegExp(
-            `:2: metafields\\[\\]\\.value: expected string: product 2, metafields\\[0\\], got ${RegExp.escape(text)}\\n`,
-          ),
+          { metafields: [{ ...toMetafield(201, 2, "product", "size", ""), type, value }] },
+          `metafields[].value: expected string: product 2, metafields[0], got ${text}\n`,
         ]),
-        ["no variants at all", bad({ variants: undefined }), /:2: variants: is missing/],
-        ["text instead of a document", `${toJson(toProduct(1))}\n"text"\n`, /:2: expected object: got "text"/],
-        ["no JSON", `${toJson(toProduct(1))}\nnonsense\n`, /:2: not JSON/],
-        ["a broken document between right ones", `${toJson(one)}\n{"id": }\n${toJson(two)}`, /:2: not JSON/],
-        ["a bracket too many", `${toJson(one)}}\n${toJson(two)}`, /:1: not JSON/],
+      ];
+      const ofVariant: [string, object, string][] = [
+        ["a number instead of text", { price: 12.5 }, "price: expected string: #, got 12.5"],
+        [
+          "a price that two decimal places cannot express",
+          { price: "12.345" },
+          'price: expected decimal text with at most two places, such as "49.95": #, got "12.345"',
+        ],
+        ["a price that is no amount", { price: "1,5" }, "price: expected decimal text"],
+        ["a missing variant field", { position: undefined }, "position: is missing: #"],
+        [
+          "the global identifier of another variant",
+          { admin_graphql_api_id: "gid://shopify/ProductVariant/7" },
+          'admin_graphql_api_id: expected the global identifier of its id: #, got "gid:/',
+        ],
+        ["a negative price", { price: "-0.01" }, 'price: expected 0 or more: #, got "-'],
+        [
+          "a negative price to compare with",
+          { compare_at_price: "-5" },
+          'compare_at_price: expected 0 or more: #, got "-',
+        ],
+        ["negative grams", { grams: -1 }, "grams: expected 0 or more: #, got -"],
+        ["a negative weight", { weight: -0.5 }, "weight: expected 0 or more: #, got -"],
+        [
+          "an image that the product does not have",
+          { image_id: 777 },
+          "image_id: expected the id of one of its images: #, got 777",
+        ],
+        ["a repeated variant", {}, "id: is used more than once: #, got 401"],
+        ["a part of another product", { product_id: 7 }, "product_id: expected the id of its product: #, got 7"],
+      ];
+      const repeated = ':2: has the field "title" more than once: product 2\n';
+
+      test.each<[string, string | Uint8Array, string | RegExp]>([
+        ...ofProduct.map(([what, changes, problem]): [string, string, string] => [
+          what,
+          bad(changes),
+          `products.json:2: ${problem}`,
+        ]),
+        ...ofVariant.map(([what, changes, problem]): [string, string, string] => [
+          what,
+          badVariant(changes),
+          `products.json:2: variants[].${problem.replace("#", "product 2, variants[1]")}`,
+        ]),
+        ["a repeated field", bad({}).replace('"id":2,', '"id":2,"title":"Other",'), repeated],
+        [
+          "a repeated field after a very long text",
+          bad({}).replace('"id":2,', `"id":2,"other":"${"\\n".repeat(2_000_000)}","title":"Other",`),
+          repeated,
+        ],
+        [
+          "a repeated field of a part, in a wrapper",
+          `{"products":[${bad({}).replaceAll("\n", ",\n").replace('"sku":"SKU-2"', '"s\\u006bu":"A","sku":"B"')}]}`,
+          repeated.replace("title", "sku"),
+        ],
+        ["text instead of a document", `${toJson(one)}\n"text"\n`, ':2: expected object: got "text"'],
+        ["no JSON", `${toJson(one)}\nnonsense\n`, ":2: not JSON"],
+        ["a broken document between right ones", `${toJson(one)}\n{"id": }\n${toJson(two)}`, ":2: not JSON"],
+        ["a bracket too many", `${toJson(one)}}\n${toJson(two)}`, ":1: not JSON"],
         [
           "a file cut short",
           JSON.stringify([one, two], null, 1).slice(0, -400),
           /the file ends inside the document.*copy it or export it again/,
         ],
-        ["a list cut short", `[${toJson(one)},${toJson(two)}`, /the file ends before the array is closed/],
+        ["a list cut short", `[${toJson(one)},${toJson(two)}`, "the file ends before the array is closed"],
         [
           "a bad page among wrapped ones",
           JSON.stringify({ products: [one, without("vendor")] }, null, 1),
@@ -457,7 +437,7 @@ for (const engine of enginesOf("postgres")) {
         ],
         ["a nested list", `[[${toJson(one)}]]`, /:1: expected object: got a list/],
         ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
-        ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), /invalid UTF-8/],
+        ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), "invalid UTF-8"],
       ])("names %s and changes nothing", async (_, content, message) => {
         const { code, stderr, stdout } = await importing(content);
         expect(code).toBe(1);

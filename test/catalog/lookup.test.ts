@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { productAnswerSchema } from "../../src/contract/product.ts";
-import { createStore, type Environment, enginesOf, type RunningService, serve } from "../support/pds.ts";
+import { createStore, enginesOf, serve, serveUntilEnd } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, readAnswers, relay, shop, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const path = (id: string) => `/api/v1/products/${id}`;
-
-async function start(environment: Environment): Promise<RunningService> {
-  const service = await serve(environment);
-  afterAll(() => service.stop());
-  return service;
-}
 
 interface Envelope {
   readonly product: { readonly title: string } | null;
@@ -38,7 +32,7 @@ const unknownIds = Array.from({ length: 400 }, (_, index) => `${7_000_000_000_00
 
 // This request takes as long as the timeout, so it starts first and is checked later.
 const awayPlatform = startPlatform({ products: 2 });
-const away = await start({
+const away = await serveUntilEnd({
   ...environmentOf(awayPlatform),
   DATABASE_URL: await createStore("sqlite"),
   PRODUCT_MAX_AGE: "0",
@@ -63,13 +57,13 @@ const agingEnvironment = environmentOf(
     return document;
   }),
 );
-const aging = await start({ ...agingEnvironment, DATABASE_URL: agingStore, PRODUCT_MAX_AGE: "0" });
+const aging = await serveUntilEnd({ ...agingEnvironment, DATABASE_URL: agingStore, PRODUCT_MAX_AGE: "0" });
 
 for (const engine of enginesOf("sqlite")) {
   const platform = startPlatform({ products: 10, specials: ["hugeId", "hostile", "manyMetafields"] });
   const store = await createStore(engine);
-  const service = await start({ ...environmentOf(platform), DATABASE_URL: store });
-  const plain = await start({ SHOP_DOMAIN: shop, DATABASE_URL: store, VISIBLE: "all" });
+  const service = await serveUntilEnd({ ...environmentOf(platform), DATABASE_URL: store });
+  const plain = await serveUntilEnd({ SHOP_DOMAIN: shop, DATABASE_URL: store, VISIBLE: "all" });
 
   describe(`on ${engine}, a product that is not stored`, () => {
     test("is read once for concurrent requests, and served from the store afterward", async () => {

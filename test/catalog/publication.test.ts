@@ -7,10 +7,12 @@ import {
   pds,
   type RunningService,
   serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
+import { startServer } from "../support/server.ts";
 
 const jobs = "[jobs.catalog-reconcile]\nschedule = 'off'\n[jobs.catalog-sync]\nschedule = 'off'\n";
 const [configPath = ""] = await writeFiles(await temporaryFolder(), { "pds.toml": jobs });
@@ -40,11 +42,8 @@ for (const engine of enginesOf("sqlite")) {
       PDS_CONFIG: configPath,
       PUBLICATION: "180002",
     };
-    const start = async (settings = {}): Promise<RunningService> => {
-      const service = await serve({ ...environment, SCHEDULER: "off", MEMORY_MEGABYTES: "0", ...settings });
-      afterAll(() => service.stop());
-      return service;
-    };
+    const start = (settings = {}) =>
+      serveUntilEnd({ ...environment, SCHEDULER: "off", MEMORY_MEGABYTES: "0", ...settings });
     const statuses = (service: RunningService) =>
       Promise.all([online, sold, draft, both].map(async (id) => (await service.get(`/api/v1/products/${id}`)).status));
 
@@ -135,14 +134,14 @@ test("pds check names the scope that the app lacks", async () => {
 const refusing = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 const { port: closedPort } = refusing;
 refusing.stop(true);
-const plain = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<p>Sign in</p>") });
+const plain = new URL(startServer(() => new Response("<p>Sign in</p>")));
 const self = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   tls: { cert: certificate, key: certificateKey },
   fetch: () => new Response(),
 });
-afterAll(() => Promise.all([plain.stop(true), self.stop(true)]));
+afterAll(() => self.stop(true));
 
 test.each([
   ["a closed port", `http://127.0.0.1:${closedPort}`, `127.0.0.1:${closedPort} refused the connection`],

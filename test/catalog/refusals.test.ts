@@ -6,17 +6,15 @@ import { listUnsettledProducts } from "../../src/catalog/product-truth.ts";
 import { createPushReader } from "../../src/catalog/push/reader.ts";
 import { catalogReconcile } from "../../src/catalog/reconcile.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
-import { readConfig } from "../../src/config/index.ts";
 import type { Product } from "../../src/contract/product.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { Reporter, type Work } from "../../src/jobs/work.ts";
-import { createPlatform } from "../../src/platforms/index.ts";
 import type { Platform, PlatformProduct, UnusableProduct } from "../../src/platforms/platform.ts";
+import { doWork } from "../support/catalog.ts";
 import { createStore, type Engine, enginesOf } from "../support/pds.ts";
 import {
+  connectPlatform,
   countPlatformRequests,
-  environmentOf,
   type ProductChanges,
   relay,
   type StandIn,
@@ -39,25 +37,13 @@ async function createWorld(engine: Engine, products: number): Promise<World> {
   return { standIn, database, ids: standIn.catalog.ids(0, products) };
 }
 
-/** A platform as a new process has it. */
-async function connect({ standIn }: World): Promise<Platform> {
-  const platform = await createPlatform(readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(standIn) }), log);
-  if (platform === undefined) throw new Error("no platform");
-  return platform;
-}
-
-async function run({ database }: World, work: Work) {
-  const reporter = new Reporter();
-  const context = { database, isDryRun: false, run: 1, brand: "acme", reporter, signal: new AbortController().signal };
-  const error = await work(context).then(
-    () => undefined,
-    (reason: Error) => reason,
-  );
-  return { counts: reporter.counts, notes: reporter.report.notes, error };
-}
-
-const sync = async (world: World) => run(world, catalogSync(await connect(world), 0.2));
-const reconcile = async (world: World) => run(world, catalogReconcile(await connect(world), 0.2, "all", log));
+const connect = ({ standIn }: World) => connectPlatform(standIn);
+const sync = async (world: World) => doWork(world.database, catalogSync(await connect(world), 0.2));
+/** @param how "page by page" if bulk runs fail */
+const reconcile = async (world: World, how = "in bulk", platform?: Platform) => {
+  if (how === "page by page") world.standIn.faults.add({ kind: "bulkFailed", count: 4 });
+  return doWork(world.database, catalogReconcile(platform ?? (await connect(world)), 0.2, "all", log));
+};
 const readDelivered = async (world: World, id: string) =>
   createPushReader({ database: world.database, platform: await connect(world), log, maxRemovedShare: 0.2 })(
     BigInt(id),
@@ -188,9 +174,8 @@ for (const engine of enginesOf("sqlite")) {
 
     test.each(["in bulk", "page by page"])("is named, and the others are stored, %s", async (how) => {
       const { world, standIn, database, bad, good, reason } = await createBad(120);
-      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
       standIn.catalog.touch(good, { product: { title: how } });
-      const { notes, error } = await reconcile(world);
+      const { notes, error } = await reconcile(world, how);
       expect(error).toBeUndefined();
       expect(notes.slice(-1)).toEqual([reason]);
       expect((await stored(world, good)).title).toBe(how);
@@ -274,13 +259,12 @@ for (const engine of enginesOf("sqlite")) {
 
     test.each(["in bulk", "page by page"])("has the ID that the stored one at its address has, %s", async (how) => {
       const world = await createWorld(engine, 30);
-      const { standIn, ids } = world;
+      const { ids } = world;
       await sync(world);
       const before = await Promise.all(ids.map((id) => stored(world, id)));
       expect(before.some(({ variants }) => variants.some(({ image_id }) => image_id !== null))).toBe(true);
       rename(world, ids, { 2: { altText: "Edited" } });
-      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
-      const { notes, error } = await reconcile(world);
+      const { notes, error } = await reconcile(world, how);
       expect(error).toBeUndefined();
       expect(notes.filter((text) => text.includes("image"))).toEqual([]);
       for (const [index, id] of ids.entries()) {
@@ -394,8 +378,7 @@ for (const engine of enginesOf("sqlite")) {
       const before = await Promise.all(ids.map((id) => stored(world, id)));
       lose(world, ids.slice(0, 7));
       standIn.catalog.touch(ids[8] ?? "", { product: { title: "Edited" } }, { keepUpdatedAt: true });
-      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
-      const { error } = await reconcile(world);
+      const { error } = await reconcile(world, how);
       expect(error?.message).toBe(
         "7 of 30 products would lose images, more than 20%: these are kept as they are; " +
           "if this is correct, raise max_removed_share of [jobs.catalog-reconcile]",
@@ -407,11 +390,10 @@ for (const engine of enginesOf("sqlite")) {
 
     test.each(["in bulk", "page by page"])("are stored if they are few, %s", async (how) => {
       const world = await createWorld(engine, 30);
-      const { standIn, ids } = world;
+      const { ids } = world;
       await sync(world);
       lose(world, ids.slice(0, 6));
-      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
-      const { error, counts } = await reconcile(world);
+      const { error, counts } = await reconcile(world, how);
       expect({ error, counts }).toEqual({ error: undefined, counts: 6 });
       for (const id of ids.slice(0, 6)) expect(await stored(world, id)).toMatchObject({ images: [], image: null });
     });
@@ -426,9 +408,8 @@ for (const engine of enginesOf("sqlite")) {
       await reconcile(world);
       standIn.catalog.touch(edited, { product: { title: "Edited" } });
       standIn.catalog.remove(deleted);
-      if (how === "page by page") standIn.faults.add({ kind: "bulkFailed", count: 4 });
       const platform: Platform = { ...(await connect(world)), countProducts: async () => 8 };
-      const { error } = await run(world, catalogReconcile(platform, 0.2, "all", log));
+      const { error } = await reconcile(world, how, platform);
       expect(error?.message).toStartWith(
         "the platform announced 8 products, but delivered 7: these are written, and none",
       );
@@ -457,7 +438,7 @@ for (const engine of enginesOf("sqlite")) {
         return { ...snapshot, readProducts, [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose]() };
       },
     };
-    const { error } = await run(world, catalogReconcile(cut, 0.2, "all", log));
+    const { error } = await reconcile(world, "in bulk", cut);
     expect(error).toBeUndefined();
     expect((await stored(world, first)).variants).not.toEqual([]);
   });
@@ -527,7 +508,8 @@ for (const engine of enginesOf("sqlite")) {
     const [first = "", second = ""] = ids;
     const nowS = Math.floor(Date.now() / 1000);
     // A product that cannot settle is read several times.
-    const syncQuickly = async () => run(world, catalogSync({ ...(await connect(world)), rereadMs: 1 }, 0.2));
+    const syncQuickly = async () =>
+      doWork(world.database, catalogSync({ ...(await connect(world)), rereadMs: 1 }, 0.2));
     standIn.catalog.touch(first, {}, { at: nowS + 3600 });
     await syncQuickly();
     standIn.catalog.touch(second, { product: { title: "Edited" } }, { at: nowS });

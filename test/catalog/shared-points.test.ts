@@ -1,20 +1,16 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
-import pino from "pino";
 import { restorePoints, sharedPoints } from "../../src/catalog/points.ts";
 import { catalogSync } from "../../src/catalog/sync.ts";
-import { readConfig } from "../../src/config/index.ts";
 import { saveCursor } from "../../src/database/cursor.ts";
 import { readNow } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { Reporter } from "../../src/jobs/work.ts";
-import { createPlatform } from "../../src/platforms/index.ts";
 import { floors } from "../../src/platforms/shopify/throttle.ts";
+import { doWork } from "../support/catalog.ts";
 import { createStore, enginesOf } from "../support/pds.ts";
-import { environmentOf, startPlatform } from "../support/platform.ts";
+import { connectPlatform, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
-const log = pino({ level: "silent" });
 const report = (currentlyAvailable: number) => ({ currentlyAvailable, maximumAvailable: 2000, restoreRate: 0.001 });
 
 test("points are restored over time, up to the maximum", () => {
@@ -101,7 +97,6 @@ test("a process that was frozen while it took points hardly delays the others", 
   const platform = startPlatform({ products: 6 });
   const url = await createStore("postgres");
   const database = await openDatabase(url, "scheduling");
-  const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
   const points = sharedPoints(database);
   const done = Promise.withResolvers<void>();
   let isLocked = false;
@@ -112,9 +107,9 @@ test("a process that was frozen while it took points hardly delays the others", 
     const taken = await Promise.allSettled([points.take(...request), isLocked ? done.promise : undefined]);
     return taken[0].status === "fulfilled" ? taken[0].value : Promise.reject(taken[0].reason);
   };
-  const reader = await createPlatform(config, log, { ...points, take });
+  const reader = await connectPlatform(platform, { ...points, take });
   const read = async (id = "") =>
-    (await reader?.readProduct(BigInt(id), { priority: "live", signal: new AbortController().signal }))?.found;
+    (await reader.readProduct(BigInt(id), { priority: "live", signal: new AbortController().signal }))?.found;
   const [first, ...ids] = platform.catalog.ids(0, 6);
   expect(await read(first)).toBeDefined();
   await using frozen = new SQL(url, { max: 1 });
@@ -141,25 +136,17 @@ test("a refresh of a product with 2,048 variants takes no points that a sync nee
   const { catalog, counters } = platform;
   const database = await openDatabase(await createStore("sqlite"));
   afterAll(() => closeDatabase(database));
-  /** A platform as a process of its own has it. */
-  const connect = async () => {
-    const config = readConfig({ PDS_CONFIG: "/dev/null", ...environmentOf(platform) });
-    const created = await createPlatform(config, log, sharedPoints(database));
-    if (created === undefined) throw new Error("no platform");
-    return created;
-  };
   const signal = new AbortController().signal;
   await saveCursor(database, "catalog-sync", new Date(Date.now() - 50_000).toISOString());
   for (const id of catalog.ids(0, 60)) catalog.touch(id, { product: { title: "Edited" } });
 
   const large = BigInt(catalog.idOfSpecial("manyVariants"));
-  const platformOfRefresh = await connect();
+  const platformOfRefresh = await connectPlatform(platform, sharedPoints(database));
   const refreshed = platformOfRefresh.readProduct(large, { priority: "refresh", signal });
   await until("it is being read", () => (counters.requests.get("ProductVariantsPage") ?? 0) > 2);
   counters.lowest.clear();
-  const reporter = new Reporter();
-  await catalogSync(await connect(), 0.2)({ database, isDryRun: false, run: 1, brand: "acme", reporter, signal });
-  expect(reporter.counts).toBe(60);
+  const platformOfSync = await connectPlatform(platform, sharedPoints(database));
+  expect(await doWork(database, catalogSync(platformOfSync, 0.2))).toMatchObject({ counts: 60, error: undefined });
   expect((await refreshed).found?.product.variants).toHaveLength(2048);
 
   // The platform rounds what is left down.

@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { cleanUp } from "../support/clean-up.ts";
-import { connectTo, createStore, enginesOf, pds, type RunningService, serve } from "../support/pds.ts";
-import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
-import { startService } from "../support/service-process.ts";
+import { connectTo, createStore, enginesOf, pds, type RunningService, serve, serveUntilEnd } from "../support/pds.ts";
+import { startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { deliver, path, sign, type TestDelivery, webhookEnvironment } from "../support/webhooks.ts";
 
@@ -39,8 +37,7 @@ const fixtures = await Promise.all(
       // Only deliveries bring products into the store.
       LOOKUPS_PER_MINUTE: "0",
     };
-    const service = await serve(environment);
-    cleanUp(() => service.stop());
+    const service = await serveUntilEnd(environment);
     return { engine, platform, environment, service };
   }),
 );
@@ -147,20 +144,6 @@ describe.each(fixtures)("on $engine", ({ engine, platform, environment, service 
     await send({ topic: "products/create", body: product(added) });
     await until("the product is gone", async () => (await titleOf(third)) === 503);
     await until("the other one is there", async () => (await titleOf(added)) === "New");
-  });
-
-  test("a delivery that was confirmed is read after the process was killed", async () => {
-    const settings = { ...environment, DATABASE_URL: await createStore(engine), RATE_LIMIT: "1" };
-    await using killed = await startService(settings);
-    // The rate limit does not apply to the platform.
-    expect((await deliver(killed.url, { body: product(first) })).status).toBe(200);
-    expect((await deliver(killed.url, { body: product(first) })).status).toBe(200);
-    await killed.end("SIGKILL");
-    platform.catalog.touch(first, { product: { title: "After the kill" } });
-    await using restarted = await serve({ ...settings, RATE_LIMIT: "0" });
-    const statusOf = async () => (await restarted.get(`/api/v1/products/${first}`)).status;
-    await until("the product is read", async () => (await statusOf()) === 200);
-    expect(await getAnswers(restarted, [first])).toEqual(await readAnswers(platform, [first]));
   });
 
   test("while the store cannot be written to, deliveries are refused with 503, and accepted again afterwards", async () => {

@@ -1,5 +1,7 @@
 import type { ReadingTimes, Way } from "../../src/catalog/product.ts";
 import type { Image, Metafield, Product, Variant } from "../../src/contract/product.ts";
+import type { Database } from "../../src/database/database.ts";
+import { Reporter, type Work } from "../../src/jobs/work.ts";
 
 const at = "2026-03-08T01:30:00-05:00";
 
@@ -99,6 +101,17 @@ export function toMetafield(
     updated_at: at,
     admin_graphql_api_id: `gid://shopify/Metafield/${id}`,
   };
+}
+
+/** Does the work of a job here. @returns its report, and why it failed */
+export async function doWork(database: Database, work: Work) {
+  const reporter = new Reporter();
+  const context = { database, isDryRun: false, run: 1, brand: "acme", reporter, signal: new AbortController().signal };
+  const error = await work(context).then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
+  return { counts: reporter.counts, notes: reporter.report.notes, error };
 }
 
 /** A read that takes place now. */
