@@ -214,7 +214,78 @@ describe("an import of personalization", () => {
   const tooLong = ": row longer than 1048576 characters; ";
   const tooMany = "begins here, and has more than 100000 rows or 4 MB\n";
   const isEmpty = ": the file is empty; expected the header";
+  const ofLines: [what: string, content: Content, problem: string | RegExp][] = [
+    [`a line of ${plainLineBytes / megabyte} megabytes`, longLine, `:5${tooLong}`],
+    ["a NUL in a value", `${lines}A\0B,SCRIPT,1,A\n`, ':5: sku_id: contains a NUL character: "A\\u0000B,'],
+    [
+      "a duplicate column",
+      lines.replace(",style_code,", ",style_code,Style_Code,"),
+      ":1: the header has a duplicate column style_code (as style_code and Style_Code)\n",
+    ],
+    [
+      "a hundred thousand columns",
+      `${"c,".repeat(100_000)}\n`,
+      /:1: the header is missing sku_id, .*; it has c, c, .{1,100}\n/,
+    ],
+    [
+      "a row of a million delimiters",
+      `${lines}${",".repeat(1_000_000)}\n`,
+      /:5: has 1000001 fields, but the header has 4: ",,,,.{0,100}\n/,
+    ],
+    [
+      "another list's content",
+      styles,
+      /:1: the header is missing sku_id, .*; it has style_code, line_status, .*; this looks like pzstyles\n/,
+    ],
+    [
+      "no header",
+      rows.join("\n"),
+      ':1: no header: the first line is "MUG, SCRIPT, 10, A", expected sku_id, style_code, ',
+    ],
+    ["a file with only blank lines", "\n\r\n\n", `${isEmpty} sku_id, `],
+    ["a repeated header", `${lines}${lines}`, ':5: repeats the header: "sku_id,'],
+    ...["k", "😀"].map((character): [string, string, string] => [
+      `a SKU of 256 characters such as ${character}`,
+      `${lines}${character.repeat(256)},SCRIPT,1,A\n`,
+      ":5: sku_id: is longer than 255 characters: ",
+    ]),
+    [
+      "a style code that is too long",
+      `${lines}MUG,${"é".repeat(1301)},1,A\n`,
+      ":5: style_code: is longer than 2600 bytes in UTF-8: ",
+    ],
+    [
+      "a SKU with too many rows",
+      followed(
+        lines,
+        manyRows(maxRowsOfGroup + 1, (index) => `BIG,S${index},1,A`),
+      ),
+      `:5: sku_id "BIG" ${tooMany}`,
+    ],
+    [
+      "a SKU with too many rows among others",
+      followed(
+        lines,
+        manyRows(isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
+      ),
+      `:6: sku_id "BIG" ${tooMany}`,
+    ],
+    [
+      "style codes that take too much memory",
+      followed(
+        lines,
+        manyRows(30_000, (index) => `SKU,${index}${"x".repeat(2500)},1,A`),
+      ),
+      /:\d+: too many different style codes: the \d+ so far take more than 64 MB\n/,
+    ],
+  ];
   test.each<[what: string, name: string, content: Content, problem: string | RegExp]>([
+    ...ofLines.map(([what, content, problem]): [string, string, Content, string | RegExp] => [
+      what,
+      "pzlines.csv",
+      content,
+      problem,
+    ]),
     [
       "a truncated gzip file",
       "pzlines.csv.gz",
@@ -233,57 +304,13 @@ describe("an import of personalization", () => {
     ["a damaged zstd file", "pzlines.csv.zst", damaged(zstdCompressSync(longLines)), notZstd],
     ["a truncated zstd file", "pzlines.csv.zst", zstdCompressSync(longLines).subarray(0, -1000), notZstd],
     ["a .zst file that is gzip", "pzlines.csv.zst", gzipSync(lines), notZstd],
-    [`a line of ${plainLineBytes / megabyte} megabytes`, "pzlines.csv", longLine, `:5${tooLong}`],
     ["a compressed line of a gigabyte", "pzlines.csv.gz", writeLongLineCompressed, `:5${tooLong}`],
-    [
-      `a header of ${plainLineBytes / megabyte} megabytes`,
-      "pzlines.csv",
-      writing(repeated(x, plainLineBytes / megabyte)),
-      `:1${tooLong}`,
-    ],
-    [
-      "a NUL in a value",
-      "pzlines.csv",
-      `${lines}A\0B,SCRIPT,1,A\n`,
-      ':5: sku_id: contains a NUL character: "A\\u0000B,',
-    ],
-    [
-      "a duplicate column",
-      "pzlines.csv",
-      lines.replace(",style_code,", ",style_code,Style_Code,"),
-      ":1: the header has a duplicate column style_code (as style_code and Style_Code)\n",
-    ],
-    [
-      "a hundred thousand columns",
-      "pzlines.csv",
-      `${"c,".repeat(100_000)}\n`,
-      /:1: the header is missing sku_id, .*; it has c, c, .{1,100}\n/,
-    ],
-    [
-      "a row of a million delimiters",
-      "pzlines.csv",
-      `${lines}${",".repeat(1_000_000)}\n`,
-      /:5: has 1000001 fields, but the header has 4: ",,,,.{0,100}\n/,
-    ],
-    [
-      "another list's content",
-      "pzlines.csv",
-      styles,
-      /:1: the header is missing sku_id, .*; it has style_code, line_status, .*; this looks like pzstyles\n/,
-    ],
-    [
-      "no header",
-      "pzlines.csv",
-      rows.join("\n"),
-      ':1: no header: the first line is "MUG, SCRIPT, 10, A", expected sku_id, style_code, ',
-    ],
     [
       "an empty file",
       "pzchoices.csv",
       "",
       new RegExp(`${isEmpty} choice_type, .*, so nothing was changed; use --force to import it anyway\n`),
     ],
-    ["a file with only blank lines", "pzlines.csv", "\n\r\n\n", `${isEmpty} sku_id, `],
     [
       "JSON that is nested 20 million levels deep",
       "pzlines.ndjson",
@@ -314,42 +341,11 @@ describe("an import of personalization", () => {
       `${lineObjects}{"SKU_ID":"A",${lineObjects.slice(1)}`,
       ":4: has the field sku_id more than once: ",
     ],
-    ["a repeated header", "pzlines.csv", `${lines}${lines}`, ':5: repeats the header: "sku_id,'],
-    ...["k", "😀"].map((character): [string, string, string, string] => [
-      `a SKU of 256 characters such as ${character}`,
-      "pzlines.csv",
-      `${lines}${character.repeat(256)},SCRIPT,1,A\n`,
-      ":5: sku_id: is longer than 255 characters: ",
-    ]),
-    [
-      "a style code that is too long",
-      "pzlines.csv",
-      `${lines}MUG,${"é".repeat(1301)},1,A\n`,
-      ":5: style_code: is longer than 2600 bytes in UTF-8: ",
-    ],
     [
       "a choice type that is too long",
       "pzstyles.csv",
       `${styles}SCRIPT,A,7,${"x".repeat(2601)},Text\n`,
       /:\d+: choice_type: is longer than 2600 bytes in UTF-8: /,
-    ],
-    [
-      "a SKU with too many rows",
-      "pzlines.csv",
-      followed(
-        lines,
-        manyRows(maxRowsOfGroup + 1, (index) => `BIG,S${index},1,A`),
-      ),
-      `:5: sku_id "BIG" ${tooMany}`,
-    ],
-    [
-      "a SKU with too many rows among others",
-      "pzlines.csv",
-      followed(
-        lines,
-        manyRows(isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
-      ),
-      `:6: sku_id "BIG" ${tooMany}`,
     ],
     [
       "a style with too many rows",
@@ -365,15 +361,6 @@ describe("an import of personalization", () => {
       "pzstyles.csv",
       [styles, ...[1, 2, 3, 4, 5].map((line) => `BIG,A,${line},NONE,${"x".repeat(1e6)}\n`)].join(""),
       new RegExp(`:\\d+: style_code "BIG" ${tooMany}`),
-    ],
-    [
-      "style codes that take too much memory",
-      "pzlines.csv",
-      followed(
-        lines,
-        manyRows(30_000, (index) => `SKU,${index}${"x".repeat(2500)},1,A`),
-      ),
-      /:\d+: too many different style codes: the \d+ so far take more than 64 MB\n/,
     ],
     [
       "a choice group with too many rows",

@@ -78,19 +78,6 @@ describe("a bulk operation", () => {
     expect(error.message).toContain("ACCESS_DENIED");
   });
 
-  test.each([
-    ["that someone else cancels", "cancel", "CANCELED"],
-    ["that expired", "expire", "EXPIRED"],
-  ] as const)("%s is a BulkReadError", async (_, end, status) => {
-    faults.add({ kind: "bulkStuck" });
-    const ending = watch(request, (operation) => {
-      if (operation === "BulkOperation") bulk.list()[0]?.[end]();
-    });
-    const error = await failureOf(run(ending));
-    expect(error).toBeInstanceOf(BulkReadError);
-    expect(error.message).toContain(`ended as ${status}`);
-  });
-
   test("that makes no progress is canceled, and the catalog can be read page by page", async () => {
     faults.add({ kind: "bulkStuck" });
     const error = await failureOf(
@@ -221,6 +208,8 @@ describe("starting and polling a bulk operation", () => {
   test.each([
     ["no longer exists", { bulkOperation: null }, "ended as GONE"],
     ["has an unknown status", state("PAUSED"), "ended as PAUSED"],
+    ["is canceled by someone else", state("CANCELED"), "ended as CANCELED"],
+    ["expired", state("EXPIRED"), "ended as EXPIRED"],
   ])("fails when the operation %s", async (_, answer, message) => {
     const { request } = scripted({ BulkRun: [started], BulkOperation: [answer] });
     const error = await failureOf(run(request, "products", never));

@@ -723,13 +723,6 @@ describe("reading a product", () => {
     catalog.remove(id);
   });
 
-  test.each(["999", "1", "9223372036854775807"])("finds nothing for an unknown identifier: %s", async (id) => {
-    const { request, lines } = connect(platform.graphqlUrl());
-    expect(await readFound(request, BigInt(id), live())).toBeUndefined();
-    expect(counters.requests.get("ProductById")).toBe(1);
-    expect(lines).toEqual([]);
-  });
-
   test.each<[string, SpecialName]>([
     ["ProductImagesPage", "manyImages"],
     ["ProductMediaPage", "manyImages"],
