@@ -198,11 +198,8 @@ describe("a stale product", () => {
   test("shows a change that kept the platform's timestamp", async () => {
     const id = ids[2] ?? "";
     await service.get(path(id));
-    platform.catalog.touch(
-      id,
-      { variantMetafields: { 1: { sku_status: "Quietly changed" } } },
-      { keepUpdatedAt: true },
-    );
+    const changes = { variantMetafields: { 1: { sku_status: "Quietly changed" } } };
+    platform.catalog.touch(id, changes, { keepUpdatedAt: true });
     const isNew = async () => (await (await service.get(path(id))).text()).includes("Quietly changed");
     await until("it is new", isNew);
     expect(await (await service.get(path(id))).text()).toBe((await readAnswers(platform, [id])).get(id) ?? "");

@@ -150,12 +150,8 @@ test.each([
   ["a certificate that is not trusted", `https://localhost:${self.port}`, "self signed certificate"],
   ["a web page", `http://127.0.0.1:${plain.port}`, "the response is incomplete or not JSON"],
 ])("pds check says at once why the shop does not answer: %s", async (_, origin, reason) => {
-  const environment = {
-    ...environmentOf({ origin }),
-    DATABASE_URL: await createStore("sqlite"),
-    PDS_CONFIG: configPath,
-  };
-  const { code, stdout } = await pds(["check"], environment);
+  const store = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: configPath };
+  const { code, stdout } = await pds(["check"], { ...environmentOf({ origin }), ...store });
   expect(code).toBe(1);
   expect(stdout.replace(/\s+/g, " ")).toContain(`Shopify request Shop failed: `);
   expect(stdout).toContain(reason);

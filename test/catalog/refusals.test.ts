@@ -447,10 +447,7 @@ for (const engine of enginesOf("sqlite")) {
     const world = await createWorld(engine, 1);
     const long = world.standIn.catalog.add({ shape: { metafields: 260 } });
     const [short = ""] = world.ids;
-    await noteDelivery(
-      world.database,
-      [long, short].map((id) => ({ id: BigInt(id) })),
-    );
+    await noteDelivery(world.database, [{ id: BigInt(long) }, { id: BigInt(short) }]);
     expect([await readDelivered(world, long), await readDelivered(world, short)]).toEqual(["unsettled", "unsettled"]);
     const has = await listDocuments(world.database, [BigInt(long), BigInt(short)]);
     expect([...has.keys()]).toEqual([short]);

@@ -44,12 +44,8 @@ test.each(sources)("a file of %s without a body is an empty file, also with stat
   ] as const) {
     const { url } = await startServer((_, response, method) => {
       const isHead = method === "HEAD";
-      response.writeHead(isHead ? 200 : status, {
-        ETag: '"1"',
-        "Last-Modified": new Date(0).toUTCString(),
-        ...headers,
-      });
-      response.end();
+      const validators = { ETag: '"1"', "Last-Modified": new Date(0).toUTCString() };
+      response.writeHead(isHead ? 200 : status, { ...validators, ...headers }).end();
     });
     const source = sourceOf(url);
     const file = await source.findFile("pzlines.csv");

@@ -929,10 +929,8 @@ describe("a feed on a web server", () => {
     const configured = await runProcess(setup);
     expect(configured.code).toBe(2);
     expect(configured.stderr).toContain(`${setup.environment.PDS_CONFIG}:2:1: jobs.personalization-import.source: `);
-    const byHand = await pds(["import", "personalization", source], {
-      ...setup.environment,
-      PDS_CONFIG: "/dev/null",
-    });
+    const environment = { ...setup.environment, PDS_CONFIG: "/dev/null" };
+    const byHand = await pds(["import", "personalization", source], environment);
     expect(byHand.code).toBe(2);
     for (const { stdout, stderr } of [configured, byHand]) {
       expect(stderr).toMatch(message);
@@ -1019,12 +1017,9 @@ describe("a feed in a bucket", () => {
       const { reason, ...failed } = await runProcess(setup);
       expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
-      const commands = [
-        ["config", "--json"],
-        ["jobs", "--json"],
-        ["history", "--json"],
-      ];
-      const shown = await Promise.all(commands.map((command) => pds(command, setup.environment)));
+      const shown = await Promise.all(
+        ["config", "jobs", "history"].map((command) => pds([command, "--json"], setup.environment)),
+      );
       for (const { stdout, stderr } of [failed, ...shown]) {
         expect(stdout + stderr).not.toMatch(/hush/i);
         expect(stdout + stderr).not.toContain(store.environment.S3_SECRET_ACCESS_KEY);

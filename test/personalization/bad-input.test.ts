@@ -131,6 +131,9 @@ const writing =
 /** A text, and then what is generated. */
 const followed = (text: string, rest: AsyncIterable<Uint8Array>) => writing(repeated(text, 1), rest);
 
+const manyAfter = (text: string, count: number, toRow: (index: number) => string) =>
+  followed(text, manyRows(count, toRow));
+
 const x = "x".repeat(megabyte);
 const longLine = followed(lines, repeated(x, plainLineBytes / megabyte));
 
@@ -256,26 +259,17 @@ describe("an import of personalization", () => {
     ],
     [
       "a SKU with too many rows",
-      followed(
-        lines,
-        manyRows(maxRowsOfGroup + 1, (index) => `BIG,S${index},1,A`),
-      ),
+      manyAfter(lines, maxRowsOfGroup + 1, (index) => `BIG,S${index},1,A`),
       `:5: sku_id "BIG" ${tooMany}`,
     ],
     [
       "a SKU with too many rows among others",
-      followed(
-        lines,
-        manyRows(isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
-      ),
+      manyAfter(lines, isCampaign ? 3_000_000 : 250_000, (index) => `${index % 2 ? "BIG" : index},S,1,A`),
       `:6: sku_id "BIG" ${tooMany}`,
     ],
     [
       "style codes that take too much memory",
-      followed(
-        lines,
-        manyRows(30_000, (index) => `SKU,${index}${"x".repeat(2500)},1,A`),
-      ),
+      manyAfter(lines, 30_000, (index) => `SKU,${index}${"x".repeat(2500)},1,A`),
       /:\d+: too many different style codes: the \d+ so far take more than 64 MB\n/,
     ],
   ];
@@ -350,10 +344,7 @@ describe("an import of personalization", () => {
     [
       "a style with too many rows",
       "pzstyles.csv",
-      followed(
-        styles,
-        manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,${index},NONE,Text`),
-      ),
+      manyAfter(styles, isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,${index},NONE,Text`),
       new RegExp(`:\\d+: style_code "BIG" ${tooMany}`),
     ],
     [
@@ -365,10 +356,7 @@ describe("an import of personalization", () => {
     [
       "a choice group with too many rows",
       "pzchoices.csv",
-      followed(
-        choices,
-        manyRows(isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,1,Value ${index}`),
-      ),
+      manyAfter(choices, isCampaign ? 1_000_000 : 110_000, (index) => `BIG,A,1,Value ${index}`),
       new RegExp(`:\\d+: choice_type "BIG" ${tooMany}`),
     ],
   ])(
@@ -426,8 +414,8 @@ describe("an import of personalization", () => {
   });
 
   test("accepts a SKU with as many rows as are allowed", async () => {
-    const most = manyRows(maxRowsOfGroup, (index) => `BIG,S${index},1,A`);
-    const { code, stderr } = await importWith({ "pzlines.csv": followed(lines, most) }, "--dry-run");
+    const most = manyAfter(lines, maxRowsOfGroup, (index) => `BIG,S${index},1,A`);
+    const { code, stderr } = await importWith({ "pzlines.csv": most }, "--dry-run");
     expect(stderr).not.toContain("has more than");
     expect(code).toBe(0);
   });

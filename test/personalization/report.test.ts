@@ -229,6 +229,8 @@ for (const engine of enginesOf("sqlite")) {
   };
   const whole = (): Feed => stamped({ pzlines: [], pzstyles: [], pzchoices: [] });
 
+  const oneRejected = ["SKU", ""].map((sku) => [sku, "STAMP", "1", "A"]);
+
   describe(`on ${engine}, the report of a personalization import`, () => {
     let current: Model;
     const provide = async (of: Feed) => {
@@ -418,13 +420,7 @@ for (const engine of enginesOf("sqlite")) {
 
     test("is printed to standard error if the import fails", async () => {
       await provide({ ...whole(), pzlines: ["SKU", "MORE"].map((sku) => [sku, "STAMP", "1", "before"]) });
-      const refused = toFiles({
-        ...whole(),
-        pzlines: [
-          ["SKU", "STAMP", "1", "A"],
-          ["", "STAMP", "1", "A"],
-        ],
-      });
+      const refused = toFiles({ ...whole(), pzlines: oneRejected });
       const { stdout, stderr, code } = await importFiles(refused, { PDS_CONFIG: "/dev/null" });
       expect(code).toBe(1);
       expect(stdout).toBe("");
@@ -437,11 +433,7 @@ for (const engine of enginesOf("sqlite")) {
     });
 
     test("is stored with the run", async () => {
-      const rejected = [
-        ["SKU", "STAMP", "1", "A"],
-        ["", "STAMP", "1", "A"],
-      ];
-      const printed = await reportOf(toFiles({ ...whole(), pzlines: rejected }));
+      const printed = await reportOf(toFiles({ ...whole(), pzlines: oneRejected }));
       const { job, brand, outcome, counts, ...report } = printed;
       expect(outcome).toBe("succeeded");
       expect(report.personalization.skus.total).toBe(1);

@@ -1,4 +1,4 @@
-import { cleanUp } from "./clean-up.ts";
+import { startServer } from "./server.ts";
 
 /** A purge as a provider received it. */
 export interface ReceivedPurge {
@@ -85,30 +85,25 @@ export function startPurgeProvider(provider: Provider, changes: Partial<Limits> 
     return { tags: ((await request.json()) as { tags: string[] }).tags };
   };
 
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      if (state.isDown) return new Response(null, { status: 503 });
-      const received = await read(request);
-      if (received instanceof Response) return received;
-      const { tags } = received;
-      if (tags.length === 0 || tags.length > limits.tagsPerRequest) violations.push(`${tags.length} tags`);
-      for (const tag of tags) if (tag.length > limits.tagLength) violations.push(`a tag of ${tag.length} bytes`);
-      if (!takeTokens(tags.length)) {
-        violations.push("more than the budget");
-        return new Response("{}", { status: 429, headers: { "Retry-After": "1" } });
-      }
-      const refusal = state.refusals.shift();
-      if (refusal !== undefined) return refusal;
-      purges.push({ ...received, atMs: performance.now() });
-      if (provider === "varnish") return new Response(`${tags.length} purged\n`);
-      return Response.json({ success: true, errors: [], status: "ok" });
-    },
+  const url = startServer(async (request) => {
+    if (state.isDown) return new Response(null, { status: 503 });
+    const received = await read(request);
+    if (received instanceof Response) return received;
+    const { tags } = received;
+    if (tags.length === 0 || tags.length > limits.tagsPerRequest) violations.push(`${tags.length} tags`);
+    for (const tag of tags) if (tag.length > limits.tagLength) violations.push(`a tag of ${tag.length} bytes`);
+    if (!takeTokens(tags.length)) {
+      violations.push("more than the budget");
+      return new Response("{}", { status: 429, headers: { "Retry-After": "1" } });
+    }
+    const refusal = state.refusals.shift();
+    if (refusal !== undefined) return refusal;
+    purges.push({ ...received, atMs: performance.now() });
+    if (provider === "varnish") return new Response(`${tags.length} purged\n`);
+    return Response.json({ success: true, errors: [], status: "ok" });
   });
-  cleanUp(() => server.stop(true));
   return {
-    url: server.url.origin,
+    url,
     purges,
     violations,
     state,

@@ -14,6 +14,7 @@ import type { CompleteProduct } from "../../../src/platforms/shopify/complete-pr
 import { toProduct, unitsOf } from "../../../src/platforms/shopify/mapping.ts";
 import { bulkQueries } from "../../../src/platforms/shopify/queries.ts";
 import { ShopifyError } from "../../../src/platforms/shopify/retry.ts";
+import { startServer } from "../../support/server.ts";
 import { connect, createMemoryLog, failureOf, live, readFound, startOwn, watch } from "../../support/shopify.ts";
 import { until } from "../../support/until.ts";
 
@@ -274,17 +275,12 @@ function assembled(products: readonly string[], media: readonly string[]) {
 /** Responses for download, by path and number of the download. */
 const files = new Map<string, (download: number) => Response>();
 const downloads = new Map<string, number>();
-const fileServer = Bun.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  fetch(request) {
-    const path = new URL(request.url).pathname;
-    const download = (downloads.get(path) ?? 0) + 1;
-    downloads.set(path, download);
-    return files.get(path)?.(download) ?? new Response("no such file", { status: 404 });
-  },
+const fileServer = startServer((request) => {
+  const path = new URL(request.url).pathname;
+  const download = (downloads.get(path) ?? 0) + 1;
+  downloads.set(path, download);
+  return files.get(path)?.(download) ?? new Response("no such file", { status: 404 });
 });
-afterAll(() => fileServer.stop(true));
 
 let fileNumber = 0;
 type Body = string | Uint8Array | ReadableStream;
@@ -298,7 +294,7 @@ function serveFile(body: (download: number) => Body | Response, objects: number,
     const answer = body(download);
     return answer instanceof Response ? answer : new Response(answer);
   });
-  const url = `http://127.0.0.1:${fileServer.port}${path}`;
+  const url = `${fileServer}${path}`;
   return { url, bytes, objects, downloads: () => downloads.get(path) ?? 0 };
 }
 

@@ -12,6 +12,7 @@ import { type RequestFailure, retryDelayMs, ShopifyError } from "../../../src/pl
 import { readShop } from "../../../src/platforms/shopify/shop.ts";
 import { Throttle } from "../../../src/platforms/shopify/throttle.ts";
 import { grantedToken, staticToken } from "../../../src/platforms/shopify/token.ts";
+import { startServer } from "../../support/server.ts";
 import {
   connect,
   credentialsOf,
@@ -48,15 +49,11 @@ afterAll(() => platform.stop());
 /** A server that responds as given and records its requests. */
 function serve(answer: (request: Request, number: number) => Response | Promise<Response>) {
   const asked: { readonly method: string; readonly path: string; readonly body: string }[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    async fetch(request) {
-      asked.push({ method: request.method, path: new URL(request.url).pathname, body: await request.clone().text() });
-      return await answer(request, asked.length);
-    },
+  const origin = startServer(async (request) => {
+    asked.push({ method: request.method, path: new URL(request.url).pathname, body: await request.clone().text() });
+    return await answer(request, asked.length);
   });
-  return { asked, url: `http://127.0.0.1:${server.port}/graphql.json`, [Symbol.dispose]: () => void server.stop(true) };
+  return { asked, url: `${origin}/graphql.json` };
 }
 
 const good = () => Response.json({ data: shopData });
@@ -141,7 +138,7 @@ test.each([
 ])("a response that is too large is not read to its end, and not requested again: %s", async (encoding, headers) => {
   const text = `{"data":${JSON.stringify(shopData)}${" ".repeat(65 * 2 ** 20)}}`;
   const body = encoding === "" ? text : Bun.gzipSync(text);
-  using server = serve(() => new Response(body, { headers: { "Content-Type": "application/json", ...headers } }));
+  const server = serve(() => new Response(body, { headers: { "Content-Type": "application/json", ...headers } }));
   const { request } = connect(server.url);
   const error = await failureOf(readShop(request, live()));
   expect(error.message).toBe("Shopify request Shop failed: the response is larger than 64 MB");
@@ -242,15 +239,15 @@ describe("a permanent failure", () => {
     ["an error without a code", { errors: [{ message: "no" }], data: shopData }, "UNKNOWN: no"],
     ["plain text instead of a list of errors", { errors: "[API] This action requires something" }, "[API] This action"],
   ])("is reported at once, after one request: %s", async (_, body, help) => {
-    using server = serve(() => Response.json(body));
+    const server = serve(() => Response.json(body));
     const error = await refusalAt(server.url);
     expect(error.message).toContain(help);
     expect(server.asked).toHaveLength(1);
   });
 
   test.each([301, 302, 303, 307, 308])("includes a redirect, which is not followed: %i", async (status) => {
-    using elsewhere = serve(good);
-    using server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
+    const elsewhere = serve(good);
+    const server = serve(() => new Response(null, { status, headers: { Location: elsewhere.url } }));
     await refusalAt(server.url);
     await refusalAt(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
     expect(elsewhere.asked).toEqual([]);
@@ -336,7 +333,7 @@ describe("an access token from client credentials", () => {
 
   test("arrives for other callers after the first one aborts", async () => {
     const release = Promise.withResolvers<void>();
-    using server = serve(async () => {
+    const server = serve(async () => {
       await release.promise;
       return Response.json({ access_token: "granted", expires_in: 60 });
     });
@@ -352,7 +349,7 @@ describe("an access token from client credentials", () => {
   });
 
   test("is requested with the fields of the grant", async () => {
-    using server = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
+    const server = serve(() => Response.json({ access_token: "granted", expires_in: 60 }));
     await grantedToken(server.url, "an id", "a&secret").get(new AbortController().signal);
     expect(server.asked).toEqual([
       {
@@ -381,7 +378,7 @@ describe("an access token from client credentials", () => {
     ["a wrong secret", 401, { error: "invalid_client" }],
     ["an unknown app", 400, { error: "application_cannot_be_found" }],
   ])("fails at once for %s, naming the settings", async (_, status, body) => {
-    using server = serve(() => Response.json(body, { status }));
+    const server = serve(() => Response.json(body, { status }));
     const error = await refusalAt(platform.graphqlUrl(), grantedToken(server.url, "id", "secret"));
     expect(error.message).toMatch(/no access token granted.*SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/);
     expect(server.asked).toHaveLength(1);
@@ -772,11 +769,8 @@ describe("reading a product", () => {
 });
 
 test("a request names its operation, so that Shopify can report which one failed", async () => {
-  using server = serve(good);
+  const server = serve(good);
   await readShop(connect(server.url).request, live());
-  expect(JSON.parse(server.asked[0]?.body ?? "")).toEqual({
-    query: documents.Shop,
-    operationName: "Shop",
-    variables: {},
-  });
+  const sent = { query: documents.Shop, operationName: "Shop", variables: {} };
+  expect(JSON.parse(server.asked[0]?.body ?? "")).toEqual(sent);
 });

@@ -109,13 +109,8 @@ describe("an answer that the schema excludes", () => {
       (data) => ({ ...data, product: change(data.product as Json) }),
     ]),
   ])("%s fails the read of that product alone", async (_, change) => {
-    const error = await failureOf(
-      readFound(
-        changed((_, data) => change(data)),
-        BigInt(first),
-        live(),
-      ),
-    );
+    const odd = changed((_, data) => change(data));
+    const error = await failureOf(readFound(odd, BigInt(first), live()));
     expect(error).toBeInstanceOf(PlatformError);
     expect((error as PlatformError).isGeneral).toBe(false);
   });
