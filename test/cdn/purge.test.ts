@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
 import { toJson } from "../../src/base/json.ts";
 import { fingerprintTag } from "../../src/cdn/headers.ts";
-import { secondPurgeS } from "../../src/cdn/plan.ts";
 import { fingerprintOf, presentationFingerprint } from "../../src/personalization/fingerprint.ts";
 import { toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
@@ -215,16 +214,6 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
       return overview.includes(`varnish ${other.url}: all changes are purged.`) && !failed.test(overview);
     });
     await until("nothing is old", async () => (await readMetric(`oldest_seconds${target()}`)) === 0);
-  });
-
-  test("a purge is followed by another one, after every replica must have dropped the old responses", async () => {
-    await writeAll();
-    const tag = "product-10";
-    await importProducts({ 10: "Ten" });
-    await until("it is purged twice", () => varnish.countOf(tag) >= 2);
-    const [first, second] = varnish.purges.filter(({ tags }) => tags.includes(tag));
-    // The wait begins before the first one is received.
-    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(secondPurgeS * 500);
   });
 
   test("a process that was frozen gives the CDN no old response", async () => {
