@@ -9,6 +9,7 @@ import { parse } from "csv-parse/sync";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { certificate, certificateKey } from "../support/certificate.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -376,12 +377,30 @@ async function startWeb(validators: Validators = "tag", authorization?: string) 
      * responded itself.
      */
     intercept: (_path: string, _time: number, _response: ServerResponse): boolean => false,
-    [Symbol.dispose]: () => {
-      server.closeAllConnections();
-      server.close();
-    },
   };
+  cleanUp(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   return web;
+}
+
+async function createWebSetup(options = "", ...[validators, authorization]: Parameters<typeof startWeb>) {
+  const web = await startWeb(validators, authorization);
+  const secret = authorization === undefined ? {} : { FEED_AUTHORIZATION: authorization };
+  return { web, setup: await createSetup(options, web.source, secret) };
+}
+
+async function startBucket(): Promise<Store> {
+  const store = await startStore();
+  cleanUp(() => store.stop());
+  return store;
+}
+
+async function createBucketSetup(options = "", overrides: Environment = {}) {
+  const store = await startBucket();
+  putFeed(store, "feeds/acme");
+  return { store, setup: await createSetup(options, "s3://feeds/acme", { ...store.environment, ...overrides }) };
 }
 
 /** Sends the beginning of a file and closes the connection. */
@@ -426,7 +445,7 @@ function sendOnAndOn(response: ServerResponse): true {
 }
 
 /** A place of feeds, with the feed's files in it. */
-interface Place extends Disposable {
+interface Place {
   /** Ends with a slash. */
   readonly source: string;
   readonly environment: Environment;
@@ -455,11 +474,10 @@ const remotePlaces: Readonly<Record<string, () => Promise<Place>>> = {
       answer: (name, reply) => {
         web.intercept = (path, _, response) => path.endsWith(name) && response.req.method === "GET" && reply(response);
       },
-      [Symbol.dispose]: web[Symbol.dispose],
     };
   },
   "in a bucket": async () => {
-    const store = await startStore();
+    const store = await startBucket();
     putFeed(store, "feeds/acme");
     return {
       ...{ source: "s3://feeds/acme/", environment: store.environment, ...within(store.objects, "feeds/acme/") },
@@ -467,7 +485,6 @@ const remotePlaces: Readonly<Record<string, () => Promise<Place>>> = {
         store.intercept = ({ method, url }, response) =>
           method === "GET" && `${url}`.includes(`${name}?`) && reply(response);
       },
-      [Symbol.dispose]: store[Symbol.dispose],
     };
   },
 };
@@ -481,14 +498,13 @@ const places: typeof remotePlaces = {
       environment: {},
       put: (files) => writeFiles(folder, files),
       remove: (...names) => Promise.all(names.map((name) => rm(join(folder, name)))),
-      [Symbol.dispose]: () => {},
     };
   },
 };
 
 describe.each(Object.entries(places))("a feed %s", (_, open) => {
   test.concurrent("can be imported manually, whether its address ends with a slash or not", async () => {
-    using place = await open();
+    const place = await open();
     const setup = await createSetup("", undefined, place.environment);
     expect(await importFrom(setup, place.source)).toMatchObject(success);
     expect(await importFrom(setup, place.source.slice(0, -1))).toMatchObject(noChange);
@@ -496,7 +512,7 @@ describe.each(Object.entries(places))("a feed %s", (_, open) => {
   });
 
   test.concurrent("is rejected if a file is missing", async () => {
-    using place = await open();
+    const place = await open();
     const setup = await createSetup("", place.source, place.environment);
     await place.remove("pzchoices.csv");
     const { reason, ...failed } = await importFeed(setup);
@@ -508,7 +524,7 @@ describe.each(Object.entries(places))("a feed %s", (_, open) => {
   });
 
   test.concurrent("is not imported beyond the limit of a file's size, told or not, compressed or not", async () => {
-    using place = await open();
+    const place = await open();
     const setup = await createSetup("", place.source, { ...place.environment, MAX_FILE_MEGABYTES: "1" });
     const expectTooLarge = async () => {
       const { reason, ...failed } = await run(setup);
@@ -540,7 +556,7 @@ describe.each(Object.entries(places))("a feed %s", (_, open) => {
 
 describe.each(Object.entries(remotePlaces))("a feed %s", (_, open) => {
   test.concurrent("is imported only when the marker exists and is not older", async () => {
-    using place = await open();
+    const place = await open();
     const setup = await createSetup('marker = "done"', place.source, place.environment);
     const withoutMarker = await run(setup);
     expect(withoutMarker).toMatchObject(noChange);
@@ -560,7 +576,7 @@ describe.each(Object.entries(remotePlaces))("a feed %s", (_, open) => {
   test.concurrent.each(["pzlines.csv", "pzchoices.csv"])(
     "is refused if its lines change before %s is sent",
     async (name) => {
-      using place = await open();
+      const place = await open();
       const setup = await createSetup("", place.source, place.environment);
       place.answer?.(name, () => {
         void place.put({ "pzlines.csv": linesWithStatus("new") });
@@ -588,7 +604,7 @@ describe.each(Object.entries(remotePlaces))("a feed %s", (_, open) => {
   };
 
   test.concurrent.each(failures)("is not imported if the server %s every time", async (_, message, fail) => {
-    using place = await open();
+    const place = await open();
     const setup = await createSetup("", undefined, place.environment);
     expect(await importFeed(setup)).toMatchObject(success);
     await configure(setup, "", place.source);
@@ -609,7 +625,7 @@ describe.each(["in a folder", "in a bucket"])("a feed %s", (place) => {
     ["pzlines.csv", "ndjson"],
     ["pzchoices.csv", "csv.zst"],
   ] as const)("is rejected if %s also exists as %s", async (name, ending) => {
-    using at = (await places[place]?.()) as Place;
+    const at = (await places[place]?.()) as Place;
     const setup = await createSetup("", at.source, at.environment);
     const other = name.replace("csv", ending);
     await at.put({ [other]: writers[ending]?.(feedFiles[name]) ?? "" });
@@ -622,8 +638,7 @@ describe.each(["in a folder", "in a bucket"])("a feed %s", (place) => {
 describe("a feed on a web server", () => {
   test.concurrent("is requested with the configured secret, which is never shown", async () => {
     const secret = "Bearer hush-0123456789";
-    using web = await startWeb("tag", secret);
-    const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
+    const { web, setup } = await createWebSetup("", "tag", secret);
     const taken = await runProcess(setup);
     expect(taken).toMatchObject(success);
     const refused = await runProcess(setup, { FEED_AUTHORIZATION: "Bearer hush-wrong" });
@@ -637,8 +652,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each(["tag", "tag only", "time"] as const)(
     "is not sent again if it is unchanged by its %s, and is sent completely after a change",
     async (validators) => {
-      using web = await startWeb(validators);
-      const setup = await createSetup("", web.source);
+      const { web, setup } = await createWebSetup("", validators);
       expect(await importFeed(setup)).toMatchObject(success);
       web.requests.length = 0;
       const same = await importFeed(setup);
@@ -664,9 +678,8 @@ describe("a feed on a web server", () => {
     ["one of the same tag and another time", "tag", after],
     ["one of the same tag and another length", "tag only", { ...after, content: `${after.content}\n` }],
   ])("is imported again when %s replaces the lines", async (_, validators, replacement) => {
-    using web = await startWeb(validators);
+    const { web, setup } = await createWebSetup("", validators);
     web.files.set("pzlines.csv", validators === "time" ? { ...before, headers: {} } : before);
-    const setup = await createSetup("", web.source);
     expect(await importFeed(setup)).toMatchObject(success);
     web.files.set("pzlines.csv", replacement);
     expect(await importFeed(setup)).toMatchObject(success);
@@ -676,8 +689,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each([202, 203, 206])(
     "is refused with a status that is not that of a whole file: %d",
     async (status) => {
-      using web = await startWeb();
-      const setup = await createSetup("", web.source);
+      const { web, setup } = await createWebSetup();
       web.intercept = (path, _, response) => {
         if (!path.endsWith("pzlines.csv")) return false;
         response.writeHead(status, { ETag: '"1"', "Last-Modified": new Date(0).toUTCString() });
@@ -692,8 +704,7 @@ describe("a feed on a web server", () => {
   );
 
   test.concurrent("is recognized by its content without an entity tag or a time", async () => {
-    using web = await startWeb("none");
-    const setup = await createSetup("", web.source);
+    const { web, setup } = await createWebSetup("", "none");
     expect(await importFeed(setup)).toMatchObject(success);
     expect(await importFeed(setup)).toMatchObject(noChange);
     web.files.set("pzlines.csv", { content: linesWithStatus("Z") });
@@ -702,13 +713,12 @@ describe("a feed on a web server", () => {
   });
 
   test.concurrent("is a different feed at another address, even with older files", async () => {
-    using web = await startWeb("time");
-    using other = await startWeb("time");
+    const { setup } = await createWebSetup("", "time");
+    const other = await startWeb("time");
     for (const name of names) {
       const content = name === "pzlines.csv" ? linesWithStatus("other") : contentOf(name);
       other.files.set(name, { content, changed: new Date("2023-01-01") });
     }
-    const setup = await createSetup("", web.source);
     expect(await importFeed(setup)).toMatchObject(success);
     await configure(setup, "", other.source);
     expect(await importFeed(setup)).toMatchObject(success);
@@ -716,8 +726,7 @@ describe("a feed on a web server", () => {
   });
 
   test.concurrent("is the last download, even if an aborted one was longer", async () => {
-    using web = await startWeb("none");
-    const setup = await createSetup("", web.source);
+    const { web, setup } = await createWebSetup("", "none");
     const longer = `${linesWithStatus("old")}${"ROW,NOTE,1,A\n".repeat(50)}`;
     web.intercept = (path, time, response) =>
       path.endsWith("pzlines.csv") && time === 2 && sendPartially(response, longer, { "Content-Length": 9999 });
@@ -727,8 +736,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each(["tag", "tag only", "none"] as const)(
     "must not change for settle_seconds, also if it seems old or its age is unknown, with validators: %s",
     async (validators) => {
-      using web = await startWeb(validators);
-      const setup = await createSetup("settle_seconds = 0.1", web.source);
+      const { web, setup } = await createWebSetup("settle_seconds = 0.1", validators);
       web.files.set("pzlines.csv", { content: linesWithStatus("new") });
       let linesSeen = 0;
       // The styles arrive late: after the last file was requested twice.
@@ -757,8 +765,7 @@ describe("a feed on a web server", () => {
   test.concurrent.each(["tag", "time", "none"] as const)(
     "is refused if a file is replaced during its download, with validators: %s",
     async (validators) => {
-      using web = await startWeb(validators);
-      const setup = await createSetup("", web.source);
+      const { web, setup } = await createWebSetup("", validators);
       // Both have the same size, and the half of each is a valid file.
       const [old, replaced] = [linesWithStatus("A"), linesWithStatus("B").replace("NOTE,010", "NOTE,011")];
       const half = old.indexOf("A/B é+");
@@ -780,8 +787,7 @@ describe("a feed on a web server", () => {
   );
 
   test.concurrent("is refused if a response does not say that it is of the version that was found", async () => {
-    using web = await startWeb();
-    const setup = await createSetup("", web.source);
+    const { web, setup } = await createWebSetup();
     web.intercept = (path, time, response) => {
       if (!path.endsWith("pzlines.csv") || time === 1) return false;
       response.end(linesWithStatus("new"));
@@ -810,9 +816,8 @@ describe("a feed on a web server", () => {
   ])(
     "is imported, with a note, if %d servers in turn have different entity tags for it, settled after %p s",
     async (nodes, settleSeconds) => {
-      using web = await startWeb();
+      const { web, setup } = await createWebSetup(`settle_seconds = ${settleSeconds}`);
       balance(web, nodes, contentOf);
-      const setup = await createSetup(`settle_seconds = ${settleSeconds}`, web.source);
       const { notes, ...taken } = await run(setup);
       expect(taken).toMatchObject(success);
       expect(notes.join("\n")).toContain(`${web.source}pzlines.csv: the same content has different entity tags`);
@@ -827,12 +832,11 @@ describe("a feed on a web server", () => {
   );
 
   test.concurrent("is imported from a server whose responses to HEAD have other headers", async () => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     web.intercept = (_, __, response) => {
       if (response.req.method === "HEAD") response.writeHead(200, { ETag: '"head"' }).end();
       return response.req.method === "HEAD";
     };
-    const setup = await createSetup("", web.source);
     expect(await run(setup)).toMatchObject(success);
     expect(await run(setup)).toMatchObject(noChange);
     web.files.set("pzlines.csv", { content: linesWithStatus("new") });
@@ -840,7 +844,7 @@ describe("a feed on a web server", () => {
   });
 
   test.concurrent("is refused if each response ends before the length that HEAD promised", async () => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     const whole = linesWithStatus("new");
     const cut = whole.slice(0, whole.lastIndexOf("\n", whole.length - 2) + 1);
     web.intercept = (path, _, response) => {
@@ -851,15 +855,13 @@ describe("a feed on a web server", () => {
       else response.writeHead(200, { ETag: '"1"' }).end(cut);
       return true;
     };
-    const setup = await createSetup("", web.source);
     const reason = `${web.source}pzlines.csv: received ${cut.length} bytes of ${whole.length} that HEAD promised`;
     expect(await run(setup)).toMatchObject({ ...failure, reason });
   });
 
   test.concurrent("is refused if servers in turn have different contents", async () => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     balance(web, 2, (name, node) => (node === 1 && name === "pzlines.csv" ? linesWithStatus("new") : contentOf(name)));
-    const setup = await createSetup("", web.source);
     expect(await run(setup)).toMatchObject({ ...failure, reason: changed(`${web.source}pzlines.csv`) });
     await configure(setup, "settle_seconds = 0.1");
     const { notes, ...left } = await run(setup);
@@ -881,13 +883,12 @@ describe("a feed on a web server", () => {
     // Some servers mistake the extension for a content encoding.
     ["as stored", packed, (name) => (name.endsWith(".gz") ? "gzip" : undefined)],
   ])("is decompressed %s", async (_, files, encodingOf) => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     web.files.clear();
     for (const [name, content] of Object.entries(files)) {
       const encoding = encodingOf(name);
       web.files.set(name, { content, ...(encoding !== undefined && { headers: { "Content-Encoding": encoding } }) });
     }
-    const setup = await createSetup("", web.source);
     expect(await importFeed(setup)).toMatchObject(success);
     expect(await statusOf(setup)).toBe("I");
     for (const { headers } of web.requests) expect(headers["accept-encoding"]).toBe("identity");
@@ -896,8 +897,8 @@ describe("a feed on a web server", () => {
 
   test.concurrent("follows redirects without sending the secret to another host", async () => {
     const secret = "Bearer hush-0123456789";
-    using elsewhere = await startWeb();
-    using web = await startWeb("tag", secret);
+    const elsewhere = await startWeb();
+    const { web, setup } = await createWebSetup("", "tag", secret);
     web.intercept = (path, _, response) => {
       const place = path.endsWith("pzlines.csv") ? path.replace("/feed/", "/moved/") : undefined;
       if (path.endsWith("pzstyles.csv")) response.writeHead(302, { Location: `${elsewhere.source}pzstyles.csv` });
@@ -907,7 +908,6 @@ describe("a feed on a web server", () => {
       return true;
     };
     web.files.set("/moved/pzlines.csv", { content: linesWithStatus("moved") });
-    const setup = await createSetup("", web.source, { FEED_AUTHORIZATION: secret });
     expect(await importFeed(setup)).toMatchObject(success);
     expect(await statusOf(setup)).toBe("moved");
     expect(completePaths(elsewhere)).toContain("/feed/pzstyles.csv");
@@ -947,7 +947,7 @@ describe("a feed in a bucket", () => {
     ["s3://feeds/a/b é", "feeds/a/b é"],
     ["s3://feeds/a/b+c/", "feeds/a/b+c"],
   ])("is imported from %p, and not downloaded again if unchanged", async (source, folder) => {
-    using store = await startStore();
+    const store = await startBucket();
     putFeed(store, folder, feedAs("csv", "csv.gz", "ndjson.zst"));
     const setup = await createSetup("", source, store.environment);
     expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });
@@ -962,9 +962,7 @@ describe("a feed in a bucket", () => {
   });
 
   test.concurrent("is refused if a response does not say that it is of the version that was found", async () => {
-    using store = await startStore();
-    putFeed(store, "feeds/acme");
-    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    const { store, setup } = await createBucketSetup();
     store.intercept = ({ method, url }, response) => {
       const isSent = method === "GET" && `${url}`.includes("pzlines.csv?");
       if (isSent) response.end(linesWithStatus("new"));
@@ -978,9 +976,7 @@ describe("a feed in a bucket", () => {
     ["the store does not say when it changed", { "Last-Modified": "" }],
     ["its time is when the upload began, as for a large object", {}],
   ])("must not change for settle_seconds if %s", async (_, headers) => {
-    using store = await startStore();
-    putFeed(store, "feeds/acme");
-    const setup = await createSetup("settle_seconds = 0.1", "s3://feeds/acme", store.environment);
+    const { store, setup } = await createBucketSetup("settle_seconds = 0.1");
     let looks = 0;
     store.intercept = ({ method, url }, response) => {
       if (method === "HEAD" && `${url}`.includes("pzlines.csv?") && ++looks === 2)
@@ -1011,9 +1007,7 @@ describe("a feed in a bucket", () => {
   test.concurrent.each(credentialErrors)(
     "fails with %s, showing the store's reason but no secret",
     async (_, overrides, message) => {
-      using store = await startStore();
-      putFeed(store, "feeds/acme");
-      const setup = await createSetup("", "s3://feeds/acme", { ...store.environment, ...overrides });
+      const { store, setup } = await createBucketSetup("", overrides);
       const { reason, ...failed } = await runProcess(setup);
       expect(failed).toMatchObject(failure);
       expect(reason).toMatch(message);
@@ -1028,8 +1022,7 @@ describe("a feed in a bucket", () => {
   );
 
   test.concurrent("is not imported if the store refuses without end", async () => {
-    using store = await startStore();
-    const setup = await createSetup("", "s3://feeds/acme", store.environment);
+    const { store, setup } = await createBucketSetup();
     store.intercept = ({ method }, response) => {
       response.writeHead(503);
       if (method === "HEAD") {
@@ -1070,9 +1063,8 @@ function stallDownload(web: Web): void {
 
 describe("a download", () => {
   test.concurrent("is removed if the feed is invalid", async () => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
-    const setup = await createSetup("", web.source);
     const { reason, ...failed } = await runProcess(setup);
     expect(failed).toMatchObject({ code: 1, outcome: "failed" });
     expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
@@ -1081,9 +1073,8 @@ describe("a download", () => {
   });
 
   test.concurrent("is removed if the run is stopped", async () => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     stallDownload(web);
-    const setup = await createSetup("", web.source);
     const child = startJob(setup);
     await until(
       "the download starts",
@@ -1097,9 +1088,8 @@ describe("a download", () => {
   });
 
   test.concurrent("of a killed run is removed by the next run", async () => {
-    using web = await startWeb();
+    const { web, setup } = await createWebSetup();
     stallDownload(web);
-    const setup = await createSetup("", web.source);
     const child = startJob(setup);
     await until("the download starts", async () => (await listDownloads(setup)).length > 0);
     process.kill(-child.pid, "SIGKILL");
@@ -1126,9 +1116,8 @@ describe("a download", () => {
 });
 
 test.concurrent("a run stops on a signal even while the store does not respond", async () => {
-  using store = await startStore();
+  const { store, setup } = await createBucketSetup();
   store.intercept = () => true;
-  const setup = await createSetup("", "s3://feeds/acme", store.environment);
   const child = startJob(setup);
   await until("a request arrives", () => store.requests.length > 0);
   child.kill("SIGTERM");
@@ -1150,13 +1139,11 @@ test.concurrent("a file of products beyond the limit of its size is not imported
 });
 
 test.concurrent("a store that redirects to a metadata address gets nothing there", async () => {
-  using store = await startStore();
-  putFeed(store, "feeds/acme");
+  const { store, setup } = await createBucketSetup();
   store.intercept = (_, response) => {
     response.writeHead(307, { Location: "http://169.254.169.254/latest/" }).end();
     return true;
   };
-  const setup = await createSetup("", "s3://feeds/acme", store.environment);
   expect((await run(setup)).reason).toMatch(/^s3:\/\/feeds\/acme\/pzlines\.csv\S*: status 307$/);
   const elsewhere = { ...setup.environment, S3_ENDPOINT: "http://169.254.169.254" };
   expect((await run({ ...setup, environment: elsewhere })).reason).toContain("nothing is sent there");
