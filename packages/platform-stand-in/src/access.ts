@@ -8,12 +8,6 @@ export interface App {
   scopes: ReadonlySet<string>;
 }
 
-export interface Grant {
-  readonly access_token: string;
-  readonly scope: string;
-  readonly expires_in: number;
-}
-
 export interface AccessOptions {
   readonly apps: readonly AppOptions[];
   readonly scopes: readonly string[];
@@ -51,7 +45,8 @@ export class Access {
     return this.apps.find(({ options }) => options.clientId === clientId);
   }
 
-  grant(app: App): Grant {
+  /** The body of the response. */
+  grant(app: App) {
     const { expiresIn, now } = this.#options;
     const token = `shpat_granted-${this.#granted.size + 1}-${crypto.randomUUID()}`;
     this.#granted.set(token, { app, expiresAt: now() + expiresIn * 1000 });

@@ -8,40 +8,18 @@ export class Counters {
   readonly points = new Map<string, number>();
   /** The fewest points that an operation left in the bucket when it was admitted. */
   readonly lowest = new Map<string, number>();
-  pointsSpent = 0;
   throttled = 0;
   tokenGrants = 0;
   bulkRuns = 0;
   bulkDownloads = 0;
 
-  countRequest(operation: string): void {
-    increase(this.requests, operation);
-  }
-
-  countPoints(operation: string, points: number): void {
-    this.pointsSpent += points;
-    increase(this.points, operation, points);
-  }
-
-  noteAvailable(operation: string, points: number): void {
-    this.lowest.set(operation, Math.min(points, this.lowest.get(operation) ?? points));
-  }
-
-  countFault(kind: string): void {
-    increase(this.faults, kind);
-  }
-
-  countProductRead(id: string): void {
-    increase(this.productReads, id);
+  get pointsSpent(): number {
+    return [...this.points.values()].reduce((sum, points) => sum + points, 0);
   }
 
   reset(): void {
     for (const counts of [this.requests, this.faults, this.productReads, this.points, this.lowest]) counts.clear();
-    this.pointsSpent = 0;
-    this.throttled = 0;
-    this.tokenGrants = 0;
-    this.bulkRuns = 0;
-    this.bulkDownloads = 0;
+    Object.assign(this, { throttled: 0, tokenGrants: 0, bulkRuns: 0, bulkDownloads: 0 });
   }
 
   toJSON() {
@@ -60,6 +38,6 @@ export class Counters {
   }
 }
 
-function increase(counts: Map<string, number>, name: string, by = 1): void {
+export function increase(counts: Map<string, number>, name: string, by = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }

@@ -1,5 +1,6 @@
 import type { RunErrorCode } from "./bulk/run.ts";
 import { createRandom } from "./catalog/random.ts";
+import { isObject } from "./json.ts";
 
 /** When a fault is triggered: once, unless `probability` or `count` is given. */
 export interface FaultTrigger {
@@ -56,27 +57,40 @@ export type FaultEffect =
 export type Fault = FaultTrigger & FaultEffect;
 export type FaultKind = FaultEffect["kind"];
 
-/** In the order of the help text; the type makes sure that none is missing. */
-const kinds: Readonly<Record<FaultKind, true>> = {
-  status: true,
-  hang: true,
-  reset: true,
-  halfBody: true,
-  halfJson: true,
-  html: true,
-  throttled: true,
-  internalError: true,
-  fallForward: true,
-  tokenExpired: true,
-  changeBetweenPages: true,
-  slow: true,
-  bulkFailed: true,
-  bulkStuck: true,
-  bulkRepeated: true,
+/** The required property of each kind, if any, and its type; in the order of the help text. */
+const kinds: Readonly<Record<FaultKind, readonly [name: string, type: "number" | "string"] | undefined>> = {
+  status: ["status", "number"],
+  hang: undefined,
+  reset: undefined,
+  halfBody: undefined,
+  halfJson: undefined,
+  html: undefined,
+  throttled: undefined,
+  internalError: undefined,
+  fallForward: ["version", "string"],
+  tokenExpired: undefined,
+  changeBetweenPages: undefined,
+  slow: ["latencyMs", "number"],
+  bulkFailed: undefined,
+  bulkStuck: undefined,
+  bulkRepeated: undefined,
 };
 
 export const faultKinds = Object.keys(kinds) as readonly FaultKind[];
 const ofBulkRuns: readonly FaultKind[] = ["bulkFailed", "bulkStuck", "bulkRepeated"];
+
+/** @throws Error with the reason if the value is not a valid fault */
+export function parseFault(value: unknown): Fault {
+  if (!isObject(value)) throw new Error("a fault must be an object");
+  const kind = faultKinds.find((known) => known === value.kind);
+  if (kind === undefined) throw new Error(`the "kind" of a fault must be one of ${faultKinds.join(", ")}`);
+  const [name, type] = kinds[kind] ?? [];
+  if (name !== undefined && typeof value[name] !== type) {
+    throw new Error(`a fault of kind "${kind}" needs "${name}", a ${type}`);
+  }
+  // The kind and its required property are checked; everything else is optional.
+  return value as unknown as Fault;
+}
 
 interface PendingFault {
   readonly fault: Fault;

@@ -1,10 +1,9 @@
 import { parseArgs } from "node:util";
-import { lineOrders } from "./bulk/order.ts";
+import { lineOrders } from "./bulk/file.ts";
 import type { Range } from "./catalog/random.ts";
 import { type SpecialName, specialNames } from "./catalog/specials.ts";
-import { faultKinds } from "./faults.ts";
+import { faultKinds, parseFault } from "./faults.ts";
 import { defaultApp, type StandInOptions } from "./options.ts";
-import { parseFault } from "./parse-fault.ts";
 import { type StandIn, startStandIn } from "./stand-in.ts";
 
 /** Used for parsing the arguments and for the help text. */

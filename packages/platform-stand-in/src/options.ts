@@ -30,8 +30,6 @@ export interface StandInOptions {
   readonly metafields?: Range;
   readonly variantMetafields?: Range;
   readonly specials?: "all" | readonly SpecialName[];
-  /** ISO date of the newest update in the generated catalog. */
-  readonly endsAt?: string;
   readonly shop?: Partial<ShopDetails>;
   readonly apps?: readonly AppOptions[];
   readonly bucket?: Partial<BucketSettings>;
@@ -86,7 +84,6 @@ export function withDefaults(options: StandInOptions): StandInSettings {
     images: [0, 6],
     metafields: [4, 16],
     variantMetafields: [2, 5],
-    endsAt: "2026-11-20T00:00:00Z",
     apps: [defaultApp],
     expiresIn: 86_399,
     latencyMs: 0,

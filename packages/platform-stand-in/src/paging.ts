@@ -20,20 +20,13 @@ export interface OrderedList<T> {
 
 export interface PageArguments {
   readonly first?: number | null;
-  readonly last?: number | null;
   readonly after?: string | null;
-  readonly before?: string | null;
 }
 
 export interface Page<T> {
   readonly nodes: readonly T[];
-  readonly edges: readonly { readonly node: T; readonly cursor: string }[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
+  readonly edges: readonly { readonly node: T }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
 export class InvalidCursor extends Error {
@@ -41,35 +34,28 @@ export class InvalidCursor extends Error {
 }
 
 /** For children of a product: they never move, so the index is enough. */
-export function byPosition<T extends { readonly id: string }>(list: LazyList<T>): OrderedList<T> {
-  return {
+export function pageOf<T extends { readonly id: string }>(list: LazyList<T>, args: PageArguments): Page<T> {
+  const ordered: OrderedList<T> = {
     length: list.length,
     at: (index) => list.at(index),
     positionAt: (index) => ({ id: list.at(index).id, value: index + 1 }),
     indexAfter: ({ value }) => (Number.isSafeInteger(value) && value > 0 ? Math.min(value, list.length) : -1),
   };
+  return toPage(ordered, args);
 }
 
 /** `end`: maximum number of elements that paging reaches; the list seems to end there. */
 export function toPage<T>(list: OrderedList<T>, args: PageArguments, end = Number.POSITIVE_INFINITY): Page<T> {
   const length = Math.min(list.length, end);
-  let start = args.after == null ? 0 : Math.min(indexAfter(list, args.after), length);
-  let stop = args.before == null ? length : Math.max(start, Math.min(indexAfter(list, args.before) - 1, length));
-  if (args.first != null) stop = Math.min(stop, start + args.first);
-  else if (args.last != null) start = Math.max(start, stop - args.last);
-
+  const start = args.after == null ? 0 : Math.min(indexAfter(list, args.after), length);
+  const stop = Math.min(length, start + (args.first ?? length));
   const nodes = Array.from({ length: stop - start }, (_, offset) => list.at(start + offset));
-  const cursorAt = (index: number) => writeCursor(list.positionAt(index));
   return {
     nodes,
-    get edges() {
-      return nodes.map((node, offset) => ({ node, cursor: cursorAt(start + offset) }));
-    },
+    edges: nodes.map((node) => ({ node })),
     pageInfo: {
       hasNextPage: stop < length,
-      hasPreviousPage: start > 0,
-      startCursor: stop > start ? cursorAt(start) : null,
-      endCursor: stop > start ? cursorAt(stop - 1) : null,
+      endCursor: stop > start ? writeCursor(list.positionAt(stop - 1)) : null,
     },
   };
 }

@@ -44,19 +44,13 @@ export const productsUpdatedSince = `query ProductsUpdatedSince($query: String!,
 export const bulk = `
 mutation BulkProductsRun($query: String!) {
   bulkOperationRunQuery(query: $query, groupObjects: false) {
-    bulkOperation { id status createdAt } userErrors { code field message }
+    bulkOperation { id status } userErrors { code field message }
   }
 }
 query BulkOperationById($id: ID!) {
   bulkOperation(id: $id) {
-    id status errorCode createdAt completedAt objectCount rootObjectCount fileSize url partialDataUrl
+    id status errorCode completedAt objectCount fileSize url partialDataUrl
   }
-}
-query RecentBulkOperations($query: String) {
-  bulkOperations(first: 5, query: $query) { nodes { id status errorCode createdAt } ${pageInfo} }
-}
-query CurrentBulkOperation {
-  currentBulkOperation(type: QUERY) { id status errorCode objectCount url partialDataUrl }
 }
 mutation BulkOperationCancel($id: ID!) {
   bulkOperationCancel(id: $id) { bulkOperation { id status } userErrors { field message } }

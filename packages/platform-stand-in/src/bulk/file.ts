@@ -1,7 +1,15 @@
 import type { CatalogSnapshot } from "../catalog/catalog.ts";
-import { arrange, type LineOrder } from "./order.ts";
 import type { FileProgress } from "./run.ts";
 import type { BulkWriter } from "./writer.ts";
+
+/**
+ * `nested`: each parent before its children. `childrenFirst`: the lines of a batch in reverse.
+ * `shuffled`: the lines of a batch of products in random order, which exposes readers that rely on
+ * the order.
+ */
+export const lineOrders = ["nested", "childrenFirst", "shuffled"] as const;
+
+export type LineOrder = (typeof lineOrders)[number];
 
 /** Maximum time of writing before pending requests get a turn. */
 const sliceMs = 8;
@@ -36,11 +44,23 @@ export async function writeBulkFile(task: FileTask, progress: FileProgress): Pro
     const text = `${[...arranged, ...repeated].join("\n")}\n`;
     progress.bytes += await sink.write(text);
     progress.objects += lines.length;
-    progress.rootObjects = last;
     if (performance.now() > sliceEnds) {
       await new Promise(setImmediate);
       sliceEnds = performance.now() + sliceMs;
     }
   }
   await sink.end();
+}
+
+/** `random` returns a number in [0, 1). */
+function arrange(lines: string[], order: LineOrder, random: () => number): string[] {
+  if (order === "nested") return lines;
+  if (order === "childrenFirst") return lines.reverse();
+  for (let index = lines.length - 1; index > 0; index -= 1) {
+    const other = Math.floor(random() * (index + 1));
+    const line = lines[index] as string;
+    lines[index] = lines[other] as string;
+    lines[other] = line;
+  }
+  return lines;
 }

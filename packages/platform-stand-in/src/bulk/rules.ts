@@ -18,8 +18,6 @@ export function checkRules(schema: GraphQLSchema, operations: readonly Operation
   if ((operation.variableDefinitions ?? []).length > 0) reject("Bulk queries cannot use variables.");
   const root = schema.getQueryType();
   const fields = root == null ? [] : selectFields(schema, operation.selectionSet, root);
-  const topLevelNode = fields.find(({ name }) => name === "node" || name === "nodes");
-  if (topLevelNode) reject("Bulk queries cannot contain a top level `node` or `nodes` field.");
   const connections = fields.reduce((count, field) => count + checkField(schema, field, 0, false), 0);
   if (connections === 0) reject("Bulk queries must contain at least one connection.");
   if (connections > maxConnections) reject(`Bulk queries cannot contain more than ${maxConnections} connections.`);

@@ -3,11 +3,6 @@ import { toTimestamp } from "../catalog/times.ts";
 export type RunStatus = "CANCELED" | "CANCELING" | "COMPLETED" | "CREATED" | "EXPIRED" | "FAILED" | "RUNNING";
 export type RunErrorCode = "ACCESS_DENIED" | "INTERNAL_SERVER_ERROR" | "TIMEOUT";
 
-/** How a run fails. */
-export interface RunFailure {
-  readonly errorCode: RunErrorCode;
-}
-
 /** Minimum duration of each state in milliseconds; writing the file can make RUNNING longer. */
 export interface RunTiming {
   readonly createdMs: number;
@@ -17,18 +12,17 @@ export interface RunTiming {
 
 export interface FileProgress {
   objects: number;
-  rootObjects: number;
   bytes: number;
 }
 
 export interface RunOptions {
   readonly number: number;
   readonly appName: string;
-  readonly query: string;
   readonly fileUrl: string;
   readonly path: string;
   readonly timing: RunTiming;
-  readonly failure: RunFailure | undefined;
+  /** Undefined for a run that does not fail. */
+  readonly errorCode: RunErrorCode | undefined;
   /** Stays RUNNING forever. */
   readonly isStuck: boolean;
   readonly now: () => number;
@@ -37,8 +31,10 @@ export interface RunOptions {
 /** A bulk operation. Its properties are the schema's fields, computed from the clock when read. */
 export class BulkRun {
   readonly __typename = "BulkOperation";
-  readonly type = "QUERY";
-  readonly progress: FileProgress = { objects: 0, rootObjects: 0, bytes: 0 };
+  readonly id: string;
+  readonly appName: string;
+  readonly path: string;
+  readonly progress: FileProgress = { objects: 0, bytes: 0 };
   readonly #options: RunOptions;
   readonly #startedAt: number;
   readonly #abort = new AbortController();
@@ -47,24 +43,11 @@ export class BulkRun {
   #isExpired = false;
 
   constructor(options: RunOptions) {
+    this.id = `gid://shopify/BulkOperation/${options.number}`;
+    this.appName = options.appName;
+    this.path = options.path;
     this.#options = options;
     this.#startedAt = options.now();
-  }
-
-  get id(): string {
-    return `gid://shopify/BulkOperation/${this.#options.number}`;
-  }
-
-  get appName(): string {
-    return this.#options.appName;
-  }
-
-  get path(): string {
-    return this.#options.path;
-  }
-
-  get query(): string {
-    return this.#options.query;
   }
 
   /** Aborted when the file is no longer needed. */
@@ -73,14 +56,14 @@ export class BulkRun {
   }
 
   get status(): RunStatus {
-    const { timing, failure, isStuck, now } = this.#options;
+    const { timing, errorCode, isStuck, now } = this.#options;
     if (this.#isExpired) return "EXPIRED";
     if (this.#cancelAskedAt !== undefined) {
       return now() < this.#cancelAskedAt + timing.cancelingMs ? "CANCELING" : "CANCELED";
     }
     if (now() < this.#startedAt + timing.createdMs) return "CREATED";
     if (isStuck || now() < this.#endsAt) return "RUNNING";
-    return failure === undefined ? "COMPLETED" : "FAILED";
+    return errorCode === undefined ? "COMPLETED" : "FAILED";
   }
 
   get isActive(): boolean {
@@ -88,11 +71,7 @@ export class BulkRun {
   }
 
   get errorCode(): RunErrorCode | null {
-    return this.status === "FAILED" ? (this.#options.failure?.errorCode ?? null) : null;
-  }
-
-  get createdAt(): string {
-    return toTimestamp(Math.floor(this.#startedAt / 1000));
+    return this.status === "FAILED" ? (this.#options.errorCode ?? null) : null;
   }
 
   get completedAt(): string | null {
@@ -101,10 +80,6 @@ export class BulkRun {
 
   get objectCount(): string {
     return String(this.status === "CREATED" ? 0 : this.progress.objects);
-  }
-
-  get rootObjectCount(): string {
-    return String(this.status === "CREATED" ? 0 : this.progress.rootObjects);
   }
 
   get fileSize(): string | null {

@@ -5,13 +5,13 @@ import { GraphQLError, type GraphQLSchema, type OperationDefinitionNode, parse, 
 import type { Catalog } from "../catalog/catalog.ts";
 import { createRandom } from "../catalog/random.ts";
 import { parseSearch, SearchNotSupported } from "../catalog/search.ts";
+import type { FaultEffect } from "../faults.ts";
 import type { FieldRules } from "../graphql/field-rules.ts";
 import { inlineFragments } from "../graphql/selection.ts";
 import type { Lag } from "../lag.ts";
-import { writeBulkFile } from "./file.ts";
-import type { LineOrder } from "./order.ts";
+import { type LineOrder, writeBulkFile } from "./file.ts";
 import { checkRules, InvalidBulkQuery } from "./rules.ts";
-import { BulkRun, type RunErrorCode, type RunTiming } from "./run.ts";
+import { BulkRun, type RunTiming } from "./run.ts";
 import { type BulkWriter, createBulkWriter } from "./writer.ts";
 
 /** Per app and shop, since API version 2026-01. */
@@ -24,28 +24,13 @@ export interface BulkSettings extends RunTiming {
   readonly order: LineOrder;
 }
 
-export interface BulkFault {
-  readonly kind: "fail" | "repeat" | "stick";
-  readonly errorCode?: RunErrorCode;
-  /** Share of the products written before the failure, from 0 to 1. */
-  readonly part?: number;
-}
-
 export interface StartRequest {
   readonly appName: string;
   readonly scopes: ReadonlySet<string>;
   readonly query: string;
   readonly groupObjects: boolean;
-  readonly fault: BulkFault | undefined;
+  readonly fault: FaultEffect | undefined;
 }
-
-export interface RunUserError {
-  readonly code: "INVALID" | "OPERATION_IN_PROGRESS";
-  readonly field: readonly string[] | null;
-  readonly message: string;
-}
-
-export type Started = { readonly run: BulkRun } | { readonly userErrors: readonly RunUserError[] };
 
 export interface BulkRunsOptions {
   readonly schema: GraphQLSchema;
@@ -96,18 +81,21 @@ export class BulkRuns {
     return run !== undefined && (run.url !== null || run.partialDataUrl !== null) ? run.path : undefined;
   }
 
-  start(request: StartRequest): Started {
+  /** @returns the payload of the mutation that starts a run */
+  start(request: StartRequest) {
     const active = this.list(request.appName).filter((run) => run.isActive);
     if (active.length >= maxActive) {
       const message = `A bulk query operation for this app and shop is already in progress: ${active[0]?.id}.`;
-      return { userErrors: [{ code: "OPERATION_IN_PROGRESS", field: null, message }] };
+      return { bulkOperation: null, userErrors: [{ code: "OPERATION_IN_PROGRESS", field: null, message }] };
     }
     try {
-      return { run: this.#begin(request, createBulkWriter(this.#options.schema, this.#read(request.query))) };
+      const writer = createBulkWriter(this.#options.schema, this.#read(request.query));
+      return { bulkOperation: this.#begin(request, writer), userErrors: [] };
     } catch (error) {
       if (!(error instanceof InvalidBulkQuery || error instanceof GraphQLError || error instanceof SearchNotSupported))
         throw error;
-      return { userErrors: [{ code: "INVALID", field: ["query"], message: error.message }] };
+      const userErrors = [{ code: "INVALID", field: ["query"], message: error.message }];
+      return { bulkOperation: null, userErrors };
     }
   }
 
@@ -132,30 +120,30 @@ export class BulkRuns {
     const number = firstNumber + this.#runs.length;
     const denied =
       [...writer.scopes].some((scope) => !request.scopes.has(scope)) || this.#options.fields.denies(request.query);
-    const errorCode = denied ? "ACCESS_DENIED" : (fault?.errorCode ?? "INTERNAL_SERVER_ERROR");
+    const errorCode = denied
+      ? "ACCESS_DENIED"
+      : fault?.kind === "bulkFailed"
+        ? (fault.errorCode ?? "INTERNAL_SERVER_ERROR")
+        : undefined;
     const name = `bulk-${number}.jsonl`;
     this.#folder ??= mkdtempSync(join(tmpdir(), "platform-"));
     const run = new BulkRun({
       number,
       appName: request.appName,
-      query: request.query,
       fileUrl: `${origin()}/bulk/${name}?X-Goog-Expires=604800`,
       path: join(this.#folder, name),
       timing: this.#settings,
-      failure: denied || fault?.kind === "fail" ? { errorCode } : undefined,
-      isStuck: fault?.kind === "stick",
+      errorCode,
+      isStuck: fault?.kind === "bulkStuck",
       now,
     });
     const snapshot = catalog.snapshot(parseSearch(writer.search), lag.isOfLists ? () => lag.chooseTime() : undefined);
-    const products = denied
-      ? 0
-      : fault?.kind === "fail"
-        ? Math.floor(snapshot.length * (fault.part ?? 0))
-        : snapshot.length;
+    const part = denied ? 0 : fault?.kind === "bulkFailed" ? (fault.part ?? 0) : 1;
+    const products = Math.floor(snapshot.length * part);
     const order = request.groupObjects ? "nested" : this.#settings.order;
     const random = createRandom(seed + number);
     const { path, signal } = run;
-    const repeats = fault?.kind === "repeat";
+    const repeats = fault?.kind === "bulkRepeated";
     const written = writeBulkFile({ path, snapshot, writer, order, random, products, repeats, signal }, run.progress);
     this.#track(written.then(() => run.finishFile()));
     this.#runs.push(run);

@@ -3,16 +3,20 @@ import { fromArray, type LazyList } from "../catalog/list.ts";
 import type { MediaRecord, ProductRecord } from "../catalog/records.ts";
 import { filterMedia } from "../graphql/media.ts";
 import { findNodes } from "../graphql/price-plan.ts";
-import { listPublications } from "../graphql/publications.ts";
+import { isPublishedOn, listPublications } from "../graphql/publications.ts";
 import { scopeOf } from "../graphql/scopes.ts";
 import { compositeOf, isConnection, type SelectedField, selectFields } from "../graphql/selection.ts";
-import { compileLine, type WriteLine } from "./compile-line.ts";
 import { InvalidBulkQuery } from "./rules.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Copies the selected fields of a record. */
+type Copy = (record: Values) => Record<string, unknown>;
 
 /** Writes one kind of line and the lists of child lines below it. */
 interface LineWriter {
-  readonly write: WriteLine;
-  readonly children: readonly { readonly list: (record: object) => LazyList<object>; readonly writer: LineWriter }[];
+  readonly copy: Copy;
+  readonly children: readonly { readonly list: (record: Values) => LazyList<object>; readonly writer: LineWriter }[];
 }
 
 export interface BulkWriter {
@@ -24,8 +28,8 @@ export interface BulkWriter {
 }
 
 /**
- * Compiles a validated query into functions that write its lines. This is much faster than
- * executing it, and there is a line for each metafield of each variant.
+ * Turns a validated query into functions that write its lines. This is much faster than executing
+ * it, and there is a line for each metafield of each variant.
  */
 export function createBulkWriter(schema: GraphQLSchema, operation: OperationDefinitionNode): BulkWriter {
   const root = schema.getQueryType();
@@ -43,18 +47,15 @@ export function createBulkWriter(schema: GraphQLSchema, operation: OperationDefi
   };
 }
 
-function writeLines(writer: LineWriter, record: object, parentId: unknown, lines: string[]): void {
-  const start = writer.write(record);
-  lines.push(parentId === undefined ? `${start}}` : `${start},"__parentId":"${parentId}"}`);
-  for (const child of writer.children) {
-    const list = child.list(record);
-    const id = read(record, "id");
-    for (let index = 0; index < list.length; index += 1) writeLines(child.writer, list.at(index), id, lines);
+function writeLines({ copy, children }: LineWriter, record: object, parentId: unknown, lines: string[]): void {
+  const values = record as Values;
+  const line = copy(values);
+  if (parentId !== undefined) line.__parentId = parentId;
+  lines.push(JSON.stringify(line));
+  for (const { list, writer } of children) {
+    const elements = list(values);
+    for (let index = 0; index < elements.length; index += 1) writeLines(writer, elements.at(index), values.id, lines);
   }
-}
-
-function read(record: object, name: string): unknown {
-  return (record as Readonly<Record<string, unknown>>)[name];
 }
 
 function compileList(schema: GraphQLSchema, connection: SelectedField, scopes: Set<string>): LineWriter {
@@ -68,10 +69,8 @@ function compileList(schema: GraphQLSchema, connection: SelectedField, scopes: S
     if (scope !== undefined) scopes.add(scope);
   }
   const lists = fields.filter((field) => isConnection(compositeOf(field)));
-  const computed = lists.find((field) => field.isComputed);
-  if (computed) throw new InvalidBulkQuery(`The stand-in cannot write ${computed.name} in a bulk run.`);
   return {
-    write: compileLine(
+    copy: compileFields(
       schema,
       fields.filter((field) => !lists.includes(field)),
     ),
@@ -79,15 +78,51 @@ function compileList(schema: GraphQLSchema, connection: SelectedField, scopes: S
   };
 }
 
-function readList(field: SelectedField): (record: object) => LazyList<object> {
+/** If the fields are of several types, each record has those of its own type. */
+function compileFields(schema: GraphQLSchema, fields: readonly SelectedField[]): Copy {
+  const readers = fields.map((field) => ({ field, read: compileField(schema, field) }));
+  const hasOneType = new Set(fields.map(({ parent }) => parent.name)).size <= 1;
+  return (record) => {
+    const values: Record<string, unknown> = {};
+    for (const { field, read } of readers) {
+      if (hasOneType || field.on.includes(`${record.__typename}`)) values[field.key] = read(record);
+    }
+    return values;
+  };
+}
+
+function compileField(schema: GraphQLSchema, field: SelectedField): (record: Values) => unknown {
+  const { name } = field;
+  if (name === "publishedOnPublication") {
+    const id = textArgument(field, "publicationId") ?? "";
+    return (record) => isPublishedOn(record as unknown as ProductRecord, id);
+  }
+  const type = compositeOf(field);
+  // A line contains only properties of its record.
+  if (isConnection(type) || field.isComputed) reject(field);
+  if (type === undefined) return (record) => record[name] ?? null;
+  const copy = compileFields(schema, selectFields(schema, field.node.selectionSet, type));
+  return (record) => {
+    const value = record[name] as Values | Values[] | null | undefined;
+    if (value == null) return null;
+    return Array.isArray(value) ? value.map(copy) : copy(value);
+  };
+}
+
+function readList(field: SelectedField): (record: Values) => LazyList<object> {
   if (field.name === "resourcePublications") {
     const value = field.node.arguments?.find((argument) => argument.name.value === "onlyPublished")?.value;
     const onlyPublished = value?.kind !== Kind.BOOLEAN || value.value;
-    return (record) => fromArray(listPublications(record as ProductRecord, onlyPublished));
+    return (record) => fromArray(listPublications(record as unknown as ProductRecord, onlyPublished));
   }
-  if (field.name !== "media") return (record) => read(record, field.name) as LazyList<object>;
+  if (field.isComputed) reject(field);
+  if (field.name !== "media") return (record) => record[field.name] as LazyList<object>;
   const query = textArgument(field, "query");
-  return (record) => filterMedia(read(record, "media") as LazyList<MediaRecord>, query);
+  return (record) => filterMedia(record.media as LazyList<MediaRecord>, query);
+}
+
+function reject({ name }: SelectedField): never {
+  throw new InvalidBulkQuery(`The stand-in cannot write ${name} in a bulk run.`);
 }
 
 function textArgument(field: SelectedField, name: string): string | undefined {

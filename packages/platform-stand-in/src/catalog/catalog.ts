@@ -78,12 +78,11 @@ export class Catalog {
   #createIndex(isPresent: (slot: number) => boolean, editOf: (slot: number) => ProductEdit | undefined): ProductIndex {
     return new ProductIndex({
       present: () => Array.from({ length: this.#slots }, (_, slot) => slot).filter(isPresent),
-      idOf: (slot) => this.#idOf(slot),
+      idOf: (slot) => this.idAt(slot),
       hasRegularId: (slot) => this.#extras.get(slot)?.id === undefined,
-      createdAt: (slot) => this.#createdAt(slot),
       updatedAt: (slot) => this.#updatedAt(slot, editOf(slot)),
       candidate: (slot) => ({
-        id: this.#idOf(slot),
+        id: this.idAt(slot),
         createdAt: this.#createdAt(slot),
         status: statusOf({ base: hashPair(this.#options.seed, slot), edit: editOf(slot) }),
       }),
@@ -94,21 +93,21 @@ export class Catalog {
     return this.#slots - this.#removed.size;
   }
 
-  /** Id of the ordinary product at this index, from 0. */
+  /** Id of the product at this index, from 0; special and added ones come last. */
   idAt(slot: number): string {
-    return this.#idOf(slot);
+    return this.#extras.get(slot)?.id ?? regularProductId(slot);
   }
 
   /** Ids of the current products, in order. */
   ids(from: number, count: number): string[] {
     const slots = this.#index.select(parseSearch(""), "ID");
-    return slots.slice(from, from + count).map((slot) => this.#idOf(slot));
+    return slots.slice(from, from + count).map((slot) => this.idAt(slot));
   }
 
   idOfSpecial(name: SpecialName): string {
     const slot = this.#slotsOfSpecials.get(name);
     if (slot === undefined) throw new Error(`the special product "${name}" was not asked for`);
-    return this.#idOf(slot);
+    return this.idAt(slot);
   }
 
   /** @param atMs an earlier time, for a read that lags behind; now by default */
@@ -200,8 +199,8 @@ export class Catalog {
     const slot = this.#append({ changes, createdAt: this.#seconds(), ...(id === undefined ? {} : { id }) });
     this.#history.keep(slot, undefined, this.#options.now());
     this.#index.insert(slot);
-    this.#options.onChange?.("create", this.#idOf(slot), toTimestamp(this.#updatedAt(slot, this.#edits.get(slot))));
-    return this.#idOf(slot);
+    this.#options.onChange?.("create", this.idAt(slot), toTimestamp(this.#updatedAt(slot, this.#edits.get(slot))));
+    return this.idAt(slot);
   }
 
   /** @param atMs an earlier time, for a list that lags behind; now by default */
@@ -214,10 +213,10 @@ export class Catalog {
     return {
       length,
       at: (index) => this.#make(slotAt(index), this.#stateAt(slotAt(index), atMs)?.edit),
-      positionAt: (index) => ({ id: this.#idOf(slotAt(index)), value: sortValue(slotAt(index)) }),
+      positionAt: (index) => ({ id: this.idAt(slotAt(index)), value: sortValue(slotAt(index)) }),
       // By value, not by index: a product edited between two pages moves behind the cursor.
       indexAfter: ({ id, value }) => {
-        const compare = (slot: number) => sortValue(slot) - value || compareIds(this.#idOf(slot), id);
+        const compare = (slot: number) => sortValue(slot) - value || compareIds(this.idAt(slot), id);
         if (!reverse) return firstIndex(slots, (slot) => compare(slot) > 0);
         return length - firstIndex(slots, (slot) => compare(slot) >= 0);
       },
@@ -275,10 +274,6 @@ export class Catalog {
     return this.#firstUpdatedAt[slot];
   }
 
-  #idOf(slot: number): string {
-    return this.#extras.get(slot)?.id ?? regularProductId(slot);
-  }
-
   #findSlot(id: string): number | undefined {
     const slot = this.#locateProduct(id);
     return slot === undefined || this.#removed.has(slot) ? undefined : slot;
@@ -288,7 +283,7 @@ export class Catalog {
   #locateProduct(id: string): number | undefined {
     const slot = this.#slotsOfChosenIds.get(id) ?? slotOfProductId(id);
     if (slot === undefined || slot >= this.#slots) return undefined;
-    return this.#idOf(slot) === id ? slot : undefined;
+    return this.idAt(slot) === id ? slot : undefined;
   }
 
   #getSlot(id: string): number {

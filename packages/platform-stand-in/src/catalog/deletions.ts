@@ -1,5 +1,5 @@
 import type { OrderedList } from "../paging.ts";
-import { type Interval, readTerms, SearchNotSupported, toInterval } from "./search.ts";
+import { readTerms, SearchNotSupported, toInterval, within } from "./search.ts";
 import { toTimestamp } from "./times.ts";
 
 /** A deleted product, as both `events` and `deletionEvents` report it. */
@@ -32,7 +32,7 @@ export class Deletions {
   list(query: string | null | undefined, typename: DeletionRecord["__typename"]): OrderedList<DeletionRecord> {
     const tests: ((deletion: Deletion) => boolean)[] = [];
     for (const { field, operator, value } of readTerms(query)) {
-      if (times.includes(field)) tests.push(within(toInterval(operator, value)));
+      if (times.includes(field)) tests.push(within(toInterval(operator, value), ({ at }) => at));
       else if (field === "subject_type") tests.push(() => value === "PRODUCT");
       else if (field === "action") tests.push(() => value === "destroy");
       else throw new SearchNotSupported(`does not know the search term "${field}"`);
@@ -46,11 +46,6 @@ export class Deletions {
     };
   }
 }
-
-const within =
-  ({ from, to }: Interval) =>
-  ({ at }: Deletion) =>
-    at >= from && at <= to;
 
 function toRecord({ id, at }: Deletion, __typename: DeletionRecord["__typename"]): DeletionRecord {
   const time = toTimestamp(at);

@@ -1,7 +1,7 @@
-import { createList, fromArray, type LazyList } from "./list.ts";
+import { fromArray, type LazyList } from "./list.ts";
 import { hashPair, pick, roll } from "./random.ts";
+import type { ProductSource } from "./recipe.ts";
 import type { ImageRecord, MediaImageRecord, MediaRecord, OtherMediaRecord } from "./records.ts";
-import type { ProductSource } from "./source.ts";
 import { toTimestamp } from "./times.ts";
 import { sentences } from "./words.ts";
 
@@ -9,7 +9,7 @@ const files = "https://cdn.shopify.com/s/files/1/0533/2089";
 
 /** The deprecated `images` connection, the only source of ProductImage ids. */
 export function listImages(source: ProductSource): LazyList<ImageRecord> {
-  return createList(source.shape.images, (index) => createImage(source, index + 1));
+  return { length: source.shape.images, at: (index) => createImage(source, index + 1) };
 }
 
 export function createImage(source: ProductSource, position: number): ImageRecord {
@@ -34,11 +34,8 @@ function fileOf(source: ProductSource, position: number): string {
 /** The same images as media, with ids of another number space, and other media between them. */
 export function listMedia(source: ProductSource): LazyList<MediaRecord> {
   const media: MediaRecord[] = [];
-  const otherMediaInterval = source.traits.mixedMedia
-    ? 5
-    : roll(source.base, 11, 6) === 0
-      ? 2
-      : Number.POSITIVE_INFINITY;
+  const rolledInterval = roll(source.base, 11, 6) === 0 ? 2 : Number.POSITIVE_INFINITY;
+  const otherMediaInterval = source.traits.mixedMedia ? 5 : rolledInterval;
   for (let position = 1; position <= source.shape.images; position += 1) {
     media.push(createMediaImage(source, position));
     if (position % otherMediaInterval === 0) media.push(createOther(source, position, media.length + 1));

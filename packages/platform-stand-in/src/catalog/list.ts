@@ -7,10 +7,6 @@ export interface LazyList<T> {
   at(index: number): T;
 }
 
-export function createList<T>(length: number, at: (index: number) => T): LazyList<T> {
-  return { length, at };
-}
-
 export function fromArray<T>(items: readonly T[]): LazyList<T> {
   return {
     length: items.length,
@@ -24,8 +20,4 @@ export function fromArray<T>(items: readonly T[]): LazyList<T> {
 
 export function toArray<T>(list: LazyList<T>): T[] {
   return Array.from({ length: list.length }, (_, index) => list.at(index));
-}
-
-export function reversed<T>(list: LazyList<T>): LazyList<T> {
-  return createList(list.length, (index) => list.at(list.length - 1 - index));
 }

@@ -1,7 +1,7 @@
-import { createList, type LazyList } from "./list.ts";
+import type { LazyList } from "./list.ts";
 import { hashPair, pick, roll } from "./random.ts";
+import type { ProductSource } from "./recipe.ts";
 import type { MetafieldRecord } from "./records.ts";
-import type { ProductSource } from "./source.ts";
 import { toTimestamp } from "./times.ts";
 import { productMetafieldKeys, sentences, variantMetafieldKeys } from "./words.ts";
 
@@ -12,7 +12,7 @@ export function listMetafields(source: ProductSource, owner: number): LazyList<M
   const { shape } = source;
   const count = owner === 0 ? shape.metafields : (shape.variantMetafieldsAt?.[owner] ?? shape.variantMetafields);
   const idOf = source.ids.metafields(owner);
-  return createList(count, (index) => createMetafield(source, owner, index, idOf(index)));
+  return { length: count, at: (index) => createMetafield(source, owner, index, idOf(index)) };
 }
 
 function createMetafield(source: ProductSource, owner: number, index: number, id: string): MetafieldRecord {

@@ -1,6 +1,6 @@
 import { roll } from "./random.ts";
+import type { ProductSource } from "./recipe.ts";
 import type { OptionRecord, VariantRecord } from "./records.ts";
-import type { ProductSource } from "./source.ts";
 import { optionNames, optionValues } from "./words.ts";
 
 /**

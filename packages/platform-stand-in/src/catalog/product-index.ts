@@ -2,7 +2,7 @@ import { compareIds } from "./ids.ts";
 import type { Candidate, ProductSearch } from "./search.ts";
 import { firstIndex, SortedSlots } from "./sorted-slots.ts";
 
-export type ProductSortKey = "ID" | "CREATED_AT" | "UPDATED_AT";
+export type ProductSortKey = "ID" | "UPDATED_AT";
 
 /** Catalog data that sorting and searching need. */
 export interface SlotLookup {
@@ -10,7 +10,6 @@ export interface SlotLookup {
   idOf(slot: number): string;
   /** True for ids in the order of their slots, which need not be compared as text. */
   hasRegularId(slot: number): boolean;
-  createdAt(slot: number): number;
   updatedAt(slot: number): number;
   candidate(slot: number): Candidate;
 }
@@ -56,24 +55,18 @@ export class ProductIndex {
   }
 
   sortValue(sortKey: ProductSortKey): (slot: number) => number {
-    if (sortKey === "UPDATED_AT") return (slot) => this.#lookup.updatedAt(slot);
-    if (sortKey === "CREATED_AT") return (slot) => this.#lookup.createdAt(slot);
-    return () => 0;
+    return sortKey === "UPDATED_AT" ? (slot) => this.#lookup.updatedAt(slot) : () => 0;
   }
 
   #sorted(sortKey: ProductSortKey): readonly number[] {
     this.#byId ??= new SortedSlots(this.#lookup.present(), (a, b) => this.#compareIds(a, b));
     if (sortKey === "ID") return this.#byId.slots;
-    if (sortKey === "UPDATED_AT") {
-      this.#byUpdatedAt ??= new SortedSlots(this.#byId.slots, this.#comparing("UPDATED_AT"));
-      return this.#byUpdatedAt.slots;
-    }
-    return this.#byId.slots.toSorted(this.#comparing("CREATED_AT"));
-  }
-
-  #comparing(sortKey: ProductSortKey): (a: number, b: number) => number {
-    const sortValue = this.sortValue(sortKey);
-    return (a, b) => sortValue(a) - sortValue(b) || this.#compareIds(a, b);
+    const updatedAt = this.sortValue("UPDATED_AT");
+    this.#byUpdatedAt ??= new SortedSlots(
+      this.#byId.slots,
+      (a, b) => updatedAt(a) - updatedAt(b) || this.#compareIds(a, b),
+    );
+    return this.#byUpdatedAt.slots;
   }
 
   #compareIds(a: number, b: number): number {

@@ -1,17 +1,9 @@
 import { listImages, listMedia } from "./images.ts";
-import type { LazyList } from "./list.ts";
 import { listMetafields } from "./metafields.ts";
 import { listOptions } from "./options.ts";
 import { hashPair, pick, roll } from "./random.ts";
-import type {
-  ImageRecord,
-  MediaRecord,
-  MetafieldRecord,
-  ProductRecord,
-  ProductStatus,
-  VariantRecord,
-} from "./records.ts";
-import type { ProductSource } from "./source.ts";
+import type { ProductSource } from "./recipe.ts";
+import type { ProductRecord, ProductStatus } from "./records.ts";
 import { toTimestamp } from "./times.ts";
 import { listVariants } from "./variants.ts";
 import { itemNames, patterns, productTypes, sentences, tags, vendors } from "./words.ts";
@@ -47,16 +39,16 @@ export function createProduct(source: ProductSource): ProductRecord {
     get options() {
       return listOptions(source);
     },
-    get images(): LazyList<ImageRecord> {
+    get images() {
       return listImages(source);
     },
-    get media(): LazyList<MediaRecord> {
+    get media() {
       return listMedia(source);
     },
-    get metafields(): LazyList<MetafieldRecord> {
+    get metafields() {
       return listMetafields(source, 0);
     },
-    get variants(): LazyList<VariantRecord> {
+    get variants() {
       return listVariants(source);
     },
     ...source.edit?.product,
@@ -65,21 +57,11 @@ export function createProduct(source: ProductSource): ProductRecord {
 
 /** Separate, so that a search by status need not create products. */
 export function statusOf({ base, edit }: Pick<ProductSource, "base" | "edit">): ProductStatus {
-  return edit?.product?.status ?? statuses[roll(base, 38, statuses.length)] ?? "ACTIVE";
+  return edit?.product?.status ?? otherStatuses[roll(base, 38, 10) - 7] ?? "ACTIVE";
 }
 
-const statuses: readonly ProductStatus[] = [
-  "ACTIVE",
-  "ACTIVE",
-  "ACTIVE",
-  "ACTIVE",
-  "ACTIVE",
-  "ACTIVE",
-  "ACTIVE",
-  "ARCHIVED",
-  "DRAFT",
-  "UNLISTED",
-];
+/** Seven of ten products are active. */
+const otherStatuses = ["ARCHIVED", "DRAFT", "UNLISTED"] as const;
 
 function describe(base: number, title: string): string {
   const paragraphs = Array.from({ length: 1 + roll(base, 39, 3) }, (_, index) => {

@@ -1,8 +1,7 @@
 import type { ProductEdit, Shape } from "./changes.ts";
-import { createIds } from "./ids.ts";
+import { createIds, type Ids } from "./ids.ts";
 import { hashPair, type Range, rollInRange } from "./random.ts";
-import type { ProductSource } from "./source.ts";
-import type { Special } from "./specials.ts";
+import type { Special, Traits } from "./specials.ts";
 import { type Times, timesOf, toTimestamp } from "./times.ts";
 
 /** Parameters of the generated catalog. */
@@ -26,6 +25,24 @@ export interface Extra extends Special {
 export function timesOfSlot(recipe: Recipe, slot: number, extra: Extra | undefined): Times {
   const rolled = timesOf(hashPair(recipe.seed, slot), recipe.endsAt);
   return extra?.createdAt === undefined ? rolled : { createdAt: extra.createdAt, updatedAt: extra.createdAt };
+}
+
+/** Everything that a product is generated from. */
+export interface ProductSource {
+  /** Hash of the product, the base of all its generated values. */
+  readonly base: number;
+  readonly ids: Ids;
+  /** Before edits: adding a variant must not change the options of the others. */
+  readonly originalShape: Shape;
+  readonly shape: Shape;
+  readonly traits: Traits;
+  readonly edit: ProductEdit | undefined;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The same as text, once per product because formatting dates is expensive. */
+  readonly createdAtText: string;
+  readonly updatedAtText: string;
 }
 
 export function createSource(

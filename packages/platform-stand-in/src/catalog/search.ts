@@ -39,7 +39,7 @@ export function parseSearch(query: string | null | undefined): ProductSearch {
   const tests: ((candidate: Candidate) => boolean)[] = [];
   for (const { field, operator, value } of readTerms(query)) {
     if (field === "updated_at") updated = intersect(updated, toInterval(operator, value));
-    else if (field === "created_at") tests.push(within(toInterval(operator, value)));
+    else if (field === "created_at") tests.push(within(toInterval(operator, value), ({ createdAt }) => createdAt));
     else if (field === "status") tests.push(({ status }) => value.toUpperCase().split(",").includes(status));
     else if (field === "id") tests.push(({ id }) => holds(operator, compareIds(id, value)));
     else throw new SearchNotSupported(`does not know the search term "${field}"`);
@@ -82,8 +82,8 @@ function intersect(a: Interval, b: Interval): Interval {
   return { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
 }
 
-function within(interval: Interval): (candidate: Candidate) => boolean {
-  return ({ createdAt }) => createdAt >= interval.from && createdAt <= interval.to;
+export function within<Item>({ from, to }: Interval, secondsOf: (item: Item) => number): (item: Item) => boolean {
+  return (item) => secondsOf(item) >= from && secondsOf(item) <= to;
 }
 
 function holds(operator: string, comparison: number): boolean {

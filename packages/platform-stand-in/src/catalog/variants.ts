@@ -1,16 +1,16 @@
 import { createImage, createMediaImage } from "./images.ts";
-import { createList, type LazyList } from "./list.ts";
+import { fromArray, type LazyList } from "./list.ts";
 import { listMetafields } from "./metafields.ts";
 import { selectOptions } from "./options.ts";
 import { hashPair, pick, roll } from "./random.ts";
-import type { InventoryItemRecord, MediaRecord, MetafieldRecord, VariantRecord, Weight } from "./records.ts";
-import type { ProductSource } from "./source.ts";
+import type { ProductSource } from "./recipe.ts";
+import type { InventoryItemRecord, VariantRecord, Weight } from "./records.ts";
 import { toTimestamp } from "./times.ts";
 
 const units = ["POUNDS", "POUNDS", "OUNCES", "GRAMS", "KILOGRAMS"] as const;
 
 export function listVariants(source: ProductSource): LazyList<VariantRecord> {
-  return createList(source.shape.variants, (index) => createVariant(source, index + 1));
+  return { length: source.shape.variants, at: (index) => createVariant(source, index + 1) };
 }
 
 function createVariant(source: ProductSource, position: number): VariantRecord {
@@ -42,11 +42,11 @@ function createVariant(source: ProductSource, position: number): VariantRecord {
     image: imageAt === undefined ? null : createImage(source, imageAt),
     inventoryItem: createInventoryItem(source, base, position),
     // Getters: most queries of a variant select neither list.
-    get metafields(): LazyList<MetafieldRecord> {
+    get metafields() {
       return listMetafields(source, position);
     },
-    get media(): LazyList<MediaRecord> {
-      return createList(imageAt === undefined ? 0 : 1, () => createMediaImage(source, imageAt ?? 1));
+    get media() {
+      return fromArray(imageAt === undefined ? [] : [createMediaImage(source, imageAt)]);
     },
     ...edited,
   };

@@ -1,6 +1,7 @@
-import type { BulkFault, BulkRuns } from "../bulk/runs.ts";
+import type { BulkRuns } from "../bulk/runs.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Counters } from "../counters.ts";
+import type { FaultEffect } from "../faults.ts";
 import type { Subscriptions } from "../webhooks/subscriptions.ts";
 
 export interface ShopDetails {
@@ -26,5 +27,5 @@ export interface RequestContext {
   /** The same for a list. */
   readonly listsAtMs: number | undefined;
   /** Takes the fault for the next bulk run, if any. */
-  readonly bulkFault: () => BulkFault | undefined;
+  readonly bulkFault: () => FaultEffect | undefined;
 }

@@ -1,4 +1,5 @@
 import type { ValueNode } from "graphql";
+import type { ErrorEntry } from "./errors.ts";
 import type { PricedConnection, PricedField, PricePlan } from "./price-plan.ts";
 
 /** On every plan of the platform. */
@@ -75,10 +76,36 @@ function nodesOf(connection: PricedConnection, value: unknown): readonly unknown
 }
 
 /** The requested page size; undefined if there is none. */
-export function sizeOf(size: ValueNode | undefined, variables: Variables): number | undefined {
+function sizeOf(size: ValueNode | undefined, variables: Variables): number | undefined {
   if (size?.kind === "IntValue") return Number(size.value);
   const value = size?.kind === "Variable" ? variables[size.name.value] : undefined;
   return typeof value === "number" ? value : undefined;
+}
+
+const maxPage = 250;
+
+/**
+ * The first connection with a missing or too large page size; the platform then rejects the whole
+ * query.
+ */
+export function findBadPageSize(fields: readonly PricedField[], variables: Variables): ErrorEntry | undefined {
+  for (const field of fields) {
+    const found = field.connection === undefined ? undefined : checkSize(field, variables);
+    const problem = found ?? findBadPageSize(field.children, variables);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function checkSize(field: PricedField, variables: Variables): ErrorEntry | undefined {
+  const size = field.connection && sizeOf(field.connection.size, variables);
+  if (size === undefined) return reject(field, "you must provide one of first or last");
+  if (size < 0) return reject(field, "first cannot be negative");
+  return size > maxPage ? reject(field, `first cannot exceed ${maxPage}`) : undefined;
+}
+
+function reject(field: PricedField, message: string): ErrorEntry {
+  return { message, path: [field.key], extensions: { code: "BAD_REQUEST" } };
 }
 
 function toList(value: unknown): readonly unknown[] {

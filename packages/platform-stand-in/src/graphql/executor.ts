@@ -1,12 +1,12 @@
 import { execute, GraphQLError, type GraphQLSchema } from "graphql";
 import { SearchNotSupported } from "../catalog/search.ts";
+import { increase } from "../counters.ts";
 import { InvalidCursor } from "../paging.ts";
 import type { Bucket, ThrottleStatus } from "../throttle.ts";
 import type { RequestContext } from "./context.ts";
-import { priceActual, priceRequested, singleQueryLimit, type Variables } from "./cost.ts";
-import { Documents, type Operation, type Prepared } from "./documents.ts";
+import { findBadPageSize, priceActual, priceRequested, singleQueryLimit, type Variables } from "./cost.ts";
+import { type CheckedDocument, checkDocument, type Operation } from "./documents.ts";
 import { badArgument, type ErrorEntry, maxCostExceeded, throttled } from "./errors.ts";
-import { findBadPageSize } from "./limits.ts";
 import { coerceVariables } from "./variables.ts";
 
 export interface GraphqlResponse {
@@ -30,32 +30,49 @@ export interface ExecutionRequest {
   readonly throttle?: { readonly available: number | undefined } | undefined;
 }
 
+export type Prepared = { readonly operation: Operation } | { readonly errors: readonly ErrorEntry[] };
+
+/** Clients send the same few documents repeatedly; no client has this many. */
+const maxDocuments = 500;
+
 /**
  * Executes operations as the platform does: checks them, charges their cost, runs them, and refunds
  * the rest.
  */
 export class Executor {
   readonly #schema: GraphQLSchema;
-  readonly #documents: Documents;
+  readonly #documents = new Map<string, CheckedDocument>();
 
   constructor(schema: GraphQLSchema) {
     this.#schema = schema;
-    this.#documents = new Documents(schema);
   }
 
   /** The schema changed. */
   forgetDocuments(): void {
-    this.#documents.forget();
+    this.#documents.clear();
   }
 
   prepare(text: string, operationName: string | undefined): Prepared {
-    return this.#documents.prepare(text, operationName);
+    const { operations, errors } = this.#check(text);
+    if (errors.length > 0) return { errors };
+    if (operationName === undefined && operations.size > 1) return reject("An operation name is required");
+    const operation = operations.get(operationName ?? operations.keys().next().value ?? "");
+    return operation === undefined ? reject(`No operation named "${operationName}"`) : { operation };
+  }
+
+  #check(text: string): CheckedDocument {
+    const known = this.#documents.get(text);
+    if (known !== undefined) return known;
+    if (this.#documents.size >= maxDocuments) this.#documents.clear();
+    const checked = checkDocument(this.#schema, text);
+    this.#documents.set(text, checked);
+    return checked;
   }
 
   async run({ operation, variables, bucket, context, throttle }: ExecutionRequest): Promise<GraphqlResponse> {
     const coerced = coerceVariables(this.#schema, operation.node, variables);
     if ("errors" in coerced) return { errors: coerced.errors };
-    const badSize = findBadPageSize(operation.plan, coerced.variables);
+    const badSize = findBadPageSize(operation.plan.fields, coerced.variables);
     if (badSize !== undefined) return { errors: [badSize] };
 
     const requested = priceRequested(operation.plan, coerced.variables);
@@ -73,7 +90,9 @@ export class Executor {
       return { errors: [throttled()], extensions: costs(requested, null, { ...status, currentlyAvailable }) };
     }
 
-    context.counters.noteAvailable(operation.name || "anonymous", bucket.status.currentlyAvailable);
+    const name = operation.name || "anonymous";
+    const { lowest, points } = context.counters;
+    lowest.set(name, Math.min(bucket.status.currentlyAvailable, lowest.get(name) ?? Number.POSITIVE_INFINITY));
 
     const { data, errors } = await execute({
       schema: this.#schema,
@@ -84,10 +103,14 @@ export class Executor {
     });
     const actual = Math.min(requested, priceActual(operation.plan, data));
     bucket.refund(requested - actual);
-    context.counters.countPoints(operation.name || "anonymous", actual);
+    increase(points, name, actual);
     const entries = errors === undefined ? {} : { errors: errors.map(toEntry) };
     return { data, ...entries, extensions: costs(requested, actual, bucket.status) };
   }
+}
+
+function reject(message: string): Prepared {
+  return { errors: [{ message, extensions: { code: "missingOperation" } }] };
 }
 
 function costs(

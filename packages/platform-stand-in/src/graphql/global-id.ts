@@ -8,7 +8,3 @@ export function readId(id: string, kind: string): string {
   if (found !== kind) throw badArgument(`Invalid id: ${id}`, "RESOURCE_NOT_FOUND");
   return tail;
 }
-
-export function kindOf(id: string): string | undefined {
-  return /^gid:\/\/shopify\/([A-Za-z]+)\/\d+$/.exec(id)?.[1];
-}

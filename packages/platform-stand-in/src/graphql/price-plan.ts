@@ -76,7 +76,7 @@ function planConnection(schema: GraphQLSchema, field: SelectedField, type: Graph
     const nodeType = compositeOf(nodeField);
     return nodeType === undefined ? [] : planFields(schema, nodeField?.node.selectionSet, nodeType);
   });
-  const size = field.node.arguments?.find(({ name }) => name.value === "first" || name.value === "last")?.value;
+  const size = field.node.arguments?.find(({ name }) => name.value === "first")?.value;
   return {
     key: field.key,
     on: field.on,

@@ -17,7 +17,7 @@ const folder = new URL("../schema/", import.meta.url);
 const files = ["admin-2026-10.subset.graphql", "admin-2026-10.more.graphql"];
 
 /** Bulk runs read these fields as properties of their records, although they have resolvers. */
-const listNames = ["images", "media", "metafields", "variants", "options", "resourcePublications"];
+const listNames = ["images", "media", "metafields", "variants", "resourcePublications"];
 
 /** The real schema with resolvers for the fields that are not just a property of their record. */
 export function createSchema(): GraphQLSchema {

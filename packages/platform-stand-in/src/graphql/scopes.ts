@@ -9,8 +9,6 @@ const scopes: Readonly<Record<string, string>> = {
   "QueryRoot.deletionEvents": "read_products",
   "Product.resourcePublications": "read_publications",
   "Product.publishedOnPublication": "read_publications",
-  "InventoryItem.inventoryLevels": "read_inventory",
-  "InventoryLevel.location": "read_locations",
 };
 
 export function scopeOf(typeName: string, fieldName: string): string | undefined {

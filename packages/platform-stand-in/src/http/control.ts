@@ -1,33 +1,35 @@
-import { lineOrders } from "../bulk/order.ts";
+import { lineOrders } from "../bulk/file.ts";
 import type { BulkSettings } from "../bulk/runs.ts";
 import type { ProductChanges } from "../catalog/changes.ts";
-import type { StandIn } from "../components.ts";
+import { type Components, describe, findApp, uninstall } from "../components.ts";
+import { parseFault } from "../faults.ts";
 import { isObject, type JsonObject, parseObject } from "../json.ts";
-import { parseFault } from "../parse-fault.ts";
 import { json } from "./responses.ts";
 
 /** Control from another process: the methods of the stand-in as JSON commands. */
-export async function handleControl(standIn: StandIn, request: Request): Promise<Response> {
-  if (request.method === "GET")
-    return json(200, standIn.describe(new URL(request.url).searchParams.get("reads") === "all"));
+export async function handleControl(components: Components, origin: string, request: Request): Promise<Response> {
+  if (request.method === "GET") {
+    const allReads = new URL(request.url).searchParams.get("reads") === "all";
+    return json(200, { origin, ...describe(components, allReads) });
+  }
   const command = parseObject(await request.text());
   if (command === undefined) return json(400, { error: "the body must be a JSON object" });
   try {
-    return json(200, { ok: true, ...runCommand(standIn, command) });
+    return json(200, { ok: true, ...runCommand(components, command) });
   } catch (error) {
     return json(400, { ok: false, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
-function runCommand(standIn: StandIn, command: JsonObject): JsonObject {
+function runCommand(components: Components, command: JsonObject): JsonObject {
   const action = actions[String(command.do)];
   if (action === undefined) throw new Error(`"do" must be one of ${Object.keys(actions).join(", ")}`);
-  const result = action(standIn, command);
+  const result = action(components, command);
   return isObject(result) ? result : {};
 }
 
 /** If it returns an object, that becomes part of the response. */
-type Action = (standIn: StandIn, command: JsonObject) => unknown;
+type Action = (components: Components, command: JsonObject) => unknown;
 
 const actions: Readonly<Record<string, Action>> = {
   fault: ({ faults }, { fault }) => faults.add(parseFault(fault)),
@@ -47,13 +49,13 @@ const actions: Readonly<Record<string, Action>> = {
     const { from = 0, count = 10 } = pickNumbers(command, ["from", "count"]);
     return { ids: catalog.ids(from, count) };
   },
-  bucket: (standIn, command) => {
+  bucket: (components, command) => {
     const { available, ...settings } = pickNumbers(command, ["available", "maximumAvailable", "restoreRate"]);
-    standIn.findApp(readName(command.app)).bucket.change(settings, available);
+    findApp(components, readName(command.app)).bucket.change(settings, available);
   },
-  scopes: (standIn, { app, scopes }) => {
+  scopes: (components, { app, scopes }) => {
     if (!Array.isArray(scopes)) throw new Error('"scopes" must be a list');
-    standIn.findApp(readName(app)).scopes = new Set(scopes.map(String));
+    findApp(components, readName(app)).scopes = new Set(scopes.map(String));
   },
   lag: ({ lag }, command) =>
     lag.change({ ...pickNumbers(command, ["lagMs", "probability"]), lists: command.lists === true }),
@@ -61,7 +63,7 @@ const actions: Readonly<Record<string, Action>> = {
   bulk: ({ bulk }, command) => bulk.change(readBulkSettings(command)),
   revokeTokens: ({ access }, { token }) => access.revoke(readName(token)),
   restoreTokens: ({ access }) => access.restoreTokens(),
-  uninstall: (standIn, { app }) => standIn.uninstall(readName(app)),
+  uninstall: (components, { app }) => uninstall(components, readName(app)),
   resetCounters: ({ counters }) => counters.reset(),
 };
 

@@ -1,13 +1,13 @@
 import type { App } from "../access.ts";
-import type { BulkFault } from "../bulk/runs.ts";
 import type { Components } from "../components.ts";
+import { increase } from "../counters.ts";
 import type { FaultEffect } from "../faults.ts";
 import type { RequestContext } from "../graphql/context.ts";
 import type { Operation } from "../graphql/documents.ts";
 import { internalError } from "../graphql/errors.ts";
 import type { GraphqlResponse } from "../graphql/executor.ts";
 import { isObject, type JsonObject, parseObject } from "../json.ts";
-import { damageBody, earlyResponse, json } from "./responses.ts";
+import { json, respondWithFaults } from "./responses.ts";
 
 interface GraphqlBody {
   readonly query: string;
@@ -29,27 +29,24 @@ export async function handleGraphql(
   const prepared = components.executor.prepare(body.query, body.operationName);
   const operation = "operation" in prepared ? prepared.operation : undefined;
   const name = body.operationName ?? (operation?.name || "anonymous");
-  components.counters.countRequest(name);
+  increase(components.counters.requests, name);
 
-  const effects = components.faults.trigger(name);
-  await delay(components.settings.latencyMs, effects);
-  const effect = effects.find(({ kind }) => kind !== "slow");
-  const early = earlyResponse(effect, request);
-  if (early !== undefined) return early;
+  const { latencyMs } = components.settings;
+  return await respondWithFaults(components.faults.trigger(name), request, latencyMs, async (effect) => {
+    const token = request.headers.get(tokenHeader);
+    if (effect?.kind === "tokenExpired" && token !== null) components.access.revoke(token);
+    const app = components.access.findApp(token);
+    if (app === undefined) return rejectToken();
 
-  const token = request.headers.get(tokenHeader);
-  if (effect?.kind === "tokenExpired" && token !== null) components.access.revoke(token);
-  const app = components.access.findApp(token);
-  if (app === undefined) return rejectToken();
-
-  const answer: GraphqlResponse =
-    effect?.kind === "internalError"
-      ? { errors: [internalError(requestId)] }
-      : "errors" in prepared
-        ? { errors: prepared.errors }
-        : await execute(components, app, prepared.operation, body, effect);
-  const answered = effect?.kind === "fallForward" ? effect.version : version;
-  return damageBody(effect, json(200, answer, { "X-Shopify-API-Version": answered }));
+    const answer: GraphqlResponse =
+      effect?.kind === "internalError"
+        ? { errors: [internalError(requestId)] }
+        : "errors" in prepared
+          ? { errors: prepared.errors }
+          : await execute(components, app, prepared.operation, body, effect);
+    const answered = effect?.kind === "fallForward" ? effect.version : version;
+    return json(200, answer, { "X-Shopify-API-Version": answered });
+  });
 }
 
 function execute(
@@ -71,16 +68,10 @@ function execute(
     subscriptions,
     readsAtMs: lag.chooseTime(),
     listsAtMs: lag.isOfLists ? lag.chooseTime() : undefined,
-    bulkFault: () => toBulkFault(components.faults.triggerForBulkRun(operation.name || "anonymous")),
+    bulkFault: () => components.faults.triggerForBulkRun(operation.name || "anonymous"),
   };
   const throttle = effect?.kind === "throttled" ? { available: effect.available } : undefined;
   return components.executor.run({ operation, variables, bucket: app.bucket, context, throttle });
-}
-
-function toBulkFault(effect: FaultEffect | undefined): BulkFault | undefined {
-  if (effect?.kind === "bulkStuck") return { kind: "stick" };
-  if (effect?.kind === "bulkRepeated") return { kind: "repeat" };
-  return effect?.kind === "bulkFailed" ? { ...effect, kind: "fail" } : undefined;
 }
 
 /** Edits the product of the request, or the product of its variant. */
@@ -89,11 +80,6 @@ function editProductOf({ catalog }: Components, gid: unknown): void {
   if (id === undefined) return;
   const product = kind === "Product" ? catalog.findProduct(id) : catalog.findVariant(id)?.product;
   if (product !== undefined) catalog.touch(product.legacyResourceId);
-}
-
-async function delay(latencyMs: number, effects: readonly FaultEffect[]): Promise<void> {
-  const wait = effects.reduce((sum, effect) => sum + (effect.kind === "slow" ? effect.latencyMs : 0), latencyMs);
-  if (wait > 0) await Bun.sleep(wait);
 }
 
 function rejectToken(): Response {

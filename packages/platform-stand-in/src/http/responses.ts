@@ -34,26 +34,30 @@ function page(title: string): string {
   return `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>Something went wrong</h1></body></html>`;
 }
 
-/** Response for faults that end a request before it is handled; undefined for other faults. */
-export function earlyResponse(
-  effect: FaultEffect | undefined,
+/**
+ * Responds to a request as its faults want it.
+ * @param latencyMs delay without a fault
+ * @param respond is called unless a fault ends the request before it is handled
+ */
+export async function respondWithFaults(
+  effects: readonly FaultEffect[],
   request: Request,
-): Response | Promise<Response> | undefined {
+  latencyMs: number,
+  respond: (effect: FaultEffect | undefined) => Promise<Response>,
+): Promise<Response> {
+  const waitMs = effects.reduce((sum, effect) => sum + (effect.kind === "slow" ? effect.latencyMs : 0), latencyMs);
+  if (waitMs > 0) await Bun.sleep(waitMs);
+  const effect = effects.find(({ kind }) => kind !== "slow");
   if (effect?.kind === "status") return statusResponse(effect.status, effect.retryAfter);
   if (effect?.kind === "html") return new Response(page("One moment"), { headers: { "Content-Type": "text/html" } });
-  if (effect?.kind === "reset") return new Response(truncated(new Uint8Array()));
-  return effect?.kind === "hang" ? waitForever(request) : undefined;
-}
-
-/** Damages the body of a response if the fault says so. */
-export async function damageBody(effect: FaultEffect | undefined, response: Response): Promise<Response> {
+  if (effect?.kind === "reset") return new Response(breakOff(new Blob()));
+  if (effect?.kind === "hang") return await waitForever(request);
+  const response = await respond(effect);
   if (effect?.kind !== "halfBody" && effect?.kind !== "halfJson") return response;
-  const whole = await response.bytes();
-  const half = whole.subarray(0, Math.ceil(whole.length / 2));
-  return new Response(effect.kind === "halfBody" ? truncated(half) : half, {
-    status: response.status,
-    headers: response.headers,
-  });
+  const whole = await response.blob();
+  const half = whole.slice(0, Math.ceil(whole.size / 2));
+  const { status, headers } = response;
+  return new Response(effect.kind === "halfBody" ? breakOff(half) : half, { status, headers });
 }
 
 /**
@@ -61,13 +65,14 @@ export async function damageBody(effect: FaultEffect | undefined, response: Resp
  * body is chunked and its end never comes; clients report both cases alike. Failing with null keeps
  * Bun from printing the error.
  */
-function truncated(start: Uint8Array): ReadableStream<Uint8Array> {
+function breakOff(start: Blob): ReadableStream<Uint8Array> {
+  const reader = start.stream().getReader();
   return new ReadableStream<Uint8Array>({
-    async start(controller) {
-      if (start.length > 0) {
-        controller.enqueue(start);
-        await Bun.sleep(5);
-      }
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (!done) return controller.enqueue(value);
+      // Let queued data be sent before the connection breaks.
+      if (start.size > 0) await Bun.sleep(5);
       controller.error(null);
     },
   });

@@ -1,8 +1,7 @@
 import type { Components } from "../components.ts";
 import { handleAccessToken } from "./access-token.ts";
-import { handleBulkFile } from "./bulk-file.ts";
 import { handleGraphql } from "./graphql.ts";
-import { json } from "./responses.ts";
+import { json, respondWithFaults } from "./responses.ts";
 
 const notFound = { errors: "Not Found" };
 
@@ -24,6 +23,16 @@ export function handleRequest(
   return file !== undefined && request.method === "GET"
     ? handleBulkFile(components, request, file)
     : json(404, notFound);
+}
+
+/** Download of a bulk result. As on the platform, it needs no token because its URL is secret. */
+function handleBulkFile({ bulk, counters, faults }: Components, request: Request, name: string): Promise<Response> {
+  return respondWithFaults(faults.trigger("BulkDownload"), request, 0, async () => {
+    const path = bulk.findFile(name);
+    if (path === undefined) return new Response("<Error><Code>NoSuchKey</Code></Error>", { status: 404 });
+    counters.bulkDownloads += 1;
+    return new Response(Bun.file(path), { headers: { "Content-Type": "application/jsonl" } });
+  });
 }
 
 /** A retired version falls forward to the oldest supported one; an unknown version is not found. */

@@ -6,30 +6,18 @@ export interface Subscription {
   /** Such as `PRODUCTS_UPDATE`. */
   readonly topic: string;
   readonly uri: string;
-  readonly format: string;
   readonly includeFields: readonly string[];
-  readonly filter: string | null;
-  readonly createdAt: string;
-  readonly updatedAt: string;
 }
 
 export interface SubscriptionInput {
   readonly uri?: string | null;
-  readonly format?: string | null;
   readonly includeFields?: readonly string[] | null;
-  readonly filter?: string | null;
 }
 
 /** The webhook subscriptions of all apps in the shop. */
 export class Subscriptions {
   readonly #list: Subscription[] = [];
-  readonly #now: () => number;
   #last = 0;
-
-  /** @param now milliseconds since 1970 */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
 
   list(appName?: string): Subscription[] {
     return this.#list.filter((subscription) => appName === undefined || subscription.appName === appName);
@@ -39,18 +27,13 @@ export class Subscriptions {
   create(appName: string, topic: string, input: SubscriptionInput): Subscription | string {
     const problem = this.#findProblem(appName, topic, input.uri, undefined);
     if (problem !== undefined) return problem;
-    const at = this.#timestamp();
     const created: Subscription = {
       __typename: "WebhookSubscription",
       id: `gid://shopify/WebhookSubscription/${++this.#last}`,
       appName,
       topic,
       uri: input.uri ?? "",
-      format: input.format ?? "JSON",
       includeFields: input.includeFields ?? [],
-      filter: input.filter ?? null,
-      createdAt: at,
-      updatedAt: at,
     };
     this.#list.push(created);
     return created;
@@ -62,8 +45,11 @@ export class Subscriptions {
     if (old === undefined) return "Webhook subscription does not exist";
     const problem = this.#findProblem(appName, old.topic, input.uri ?? old.uri, id);
     if (problem !== undefined) return problem;
-    const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value != null));
-    const updated: Subscription = { ...old, ...given, updatedAt: this.#timestamp() };
+    const updated: Subscription = {
+      ...old,
+      uri: input.uri ?? old.uri,
+      includeFields: input.includeFields ?? old.includeFields,
+    };
     this.#list[index] = updated;
     return updated;
   }
@@ -83,9 +69,5 @@ export class Subscriptions {
     if (!/^(https?:\/\/|pubsub:\/\/|arn:)./.test(uri ?? "")) return "Address is invalid";
     const isTaken = this.list(appName).some((each) => each.topic === topic && each.uri === uri && each.id !== except);
     return isTaken ? "Address for this topic has already been taken" : undefined;
-  }
-
-  #timestamp(): string {
-    return `${new Date(this.#now()).toISOString().slice(0, 19)}Z`;
   }
 }
