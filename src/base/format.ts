@@ -56,7 +56,8 @@ export const utcTime = (instant: string) => `${instant.slice(0, 10)} ${instant.s
 /** Quotes a feed's code for a message if it is empty, or would look like several lines. */
 export const quoteIfOdd = (code: string) => (code === "" || /\p{Cc}/u.test(code) ? JSON.stringify(code) : code);
 
-export const truncate = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);
+export const truncate = (text: string, length: number) =>
+  text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text;
 
 export const toSentence = (message: string) =>
   `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?…]$/.test(message) ? "" : "."}`;

@@ -1,5 +1,6 @@
 import { hideCredentials } from "../base/credentials.ts";
 import { ServiceError } from "../base/errors.ts";
+import { truncate } from "../base/format.ts";
 
 /** More problems are only counted. */
 const maxShown = 20;
@@ -35,7 +36,5 @@ export function invalidSetting(message: string, cause?: unknown): ServiceError {
   return new ServiceError("invalid_setting", hideCredentials(message), { cause });
 }
 
-const maxQuoted = 100;
-
 /** Quotes and shortens a text for a message. */
-export const quote = (text: string) => JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text);
+export const quote = (text: string) => JSON.stringify(truncate(text, 100));

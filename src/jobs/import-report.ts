@@ -1,3 +1,5 @@
+import { truncate } from "../base/format.ts";
+
 export interface RejectedRow {
   readonly file: string;
   readonly line: number;
@@ -98,7 +100,4 @@ export function formatRejectedRow({ file, line, field, reason, text }: RejectedR
   return `${file}:${line}: ${field === undefined ? "" : `${field}: `}${reason}${text === undefined ? "" : `: ${text}`}`;
 }
 
-export const excerpt = (text: string) => JSON.stringify(shorten(text, 80));
-
-export const shorten = (text: string, maxLength = 200) =>
-  text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
+export const excerpt = (text: string) => JSON.stringify(truncate(text, 80));

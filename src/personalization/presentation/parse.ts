@@ -1,9 +1,10 @@
 import { ServiceError } from "../../base/errors.ts";
+import { truncate } from "../../base/format.ts";
 import { suggest } from "../../base/suggest.ts";
 import { isTable, parseToml, type TomlFile, type TomlTable } from "../../base/toml.ts";
 import { TextDecoding } from "../../feed/decode.ts";
 import { readBytes } from "../../feed/file.ts";
-import { excerpt, type RejectedRow, shorten } from "../../jobs/import-report.ts";
+import { excerpt, type RejectedRow } from "../../jobs/import-report.ts";
 import { checkEntry, maxLocales, sortEntries } from "./entries.ts";
 import { type EntryKey, listLocales, type PresentationEntry } from "./entry.ts";
 
@@ -98,7 +99,7 @@ class TomlPresentation implements ParsedPresentation {
 
   #toRow(path: readonly string[], reason: string): RejectedRow {
     const line = this.#toml.locate(path)?.line ?? 1;
-    return { file: this.#file, line, field: shorten(path.map(toTomlKey).join(".")), reason };
+    return { file: this.#file, line, field: truncate(path.map(toTomlKey).join("."), 200), reason };
   }
 }
 
