@@ -64,6 +64,18 @@ export async function repeat(
   }
 }
 
+/** Repeats some work until disposal, but not while it is still in progress. Ignores its errors. */
+export function repeatEvery(ms: number, work: () => Promise<unknown>): Disposable {
+  let isBusy = false;
+  const timer = setInterval(async () => {
+    if (isBusy) return;
+    isBusy = true;
+    await work().catch(() => {});
+    isBusy = false;
+  }, ms);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
 /** @param attempt counted from 1 */
 export const backoff = (attempt: number, first: number, most = Number.POSITIVE_INFINITY): number =>
   Math.min(most, first * 2 ** (attempt - 1));

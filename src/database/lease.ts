@@ -1,3 +1,4 @@
+import { repeatEvery } from "../base/time.ts";
 import type { Database, Transaction } from "./database.ts";
 
 /** Work that one process at a time does: reading what was delivered, or purging one cache. */
@@ -60,21 +61,9 @@ export class Lease {
 
   /** Renews the lease during some work. */
   async keep<Result>(work: () => Promise<Result>): Promise<Result> {
-    let isRenewing = false;
-    const renew = async () => {
-      // A hanging store would let renewals pile up.
-      if (isRenewing) return;
-      isRenewing = true;
-      // A failure shows before the next work.
-      await this.#update((transaction) => this.renewIn(transaction)).catch(() => {});
-      isRenewing = false;
-    };
-    const timer = setInterval(renew, this.#options.renewMs);
-    try {
-      return await work();
-    } finally {
-      clearInterval(timer);
-    }
+    // A failure shows before the next work.
+    using _ = repeatEvery(this.#options.renewMs, () => this.#update((transaction) => this.renewIn(transaction)));
+    return await work();
   }
 
   /** Lets another process continue at once. */

@@ -2,15 +2,13 @@ import { ServiceError } from "../base/errors.ts";
 import { thisProgram } from "../base/program.ts";
 import type { ImportReport } from "./import-report.ts";
 import type { PlannedJob } from "./job.ts";
-import { sendLine } from "./supervisor.ts";
+import { endOnAbort, sendLine } from "./supervisor.ts";
 
 export interface DryRun {
   readonly counts: number;
   readonly reason: string | undefined;
   readonly report: ImportReport;
 }
-
-const graceMs = 10_000;
 
 /**
  * The child is stopped at the job's time limit, and by the signal.
@@ -24,20 +22,10 @@ export async function dryRunInProcess(job: PlannedJob, config: object, signal: A
     { stdin: "pipe", stdout: "pipe", stderr: "pipe" },
   );
   sendLine(child.stdin, JSON.stringify(config));
-  const { limitSeconds } = job.plan;
-  const stop = () => {
-    child.kill("SIGTERM");
-    setTimeout(() => child.kill("SIGKILL"), graceMs).unref();
-  };
-  const timer = setTimeout(stop, limitSeconds * 1000);
-  signal.addEventListener("abort", stop);
-  try {
-    const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-    return parseResult(output) ?? fail(errors);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  }
+  const limit = AbortSignal.timeout(job.plan.limitSeconds * 1000);
+  using _ = endOnAbort(child, AbortSignal.any([signal, limit]));
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return parseResult(output) ?? fail(errors);
 }
 
 function parseResult(output: string): DryRun | undefined {

@@ -1,3 +1,4 @@
+import { repeatEvery } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { renewRunLease } from "./claim.ts";
 import { findCancellation } from "./run-cancellation.ts";
@@ -41,27 +42,18 @@ export function keepLease(
     }
   };
   const heartbeat = setInterval(renew, (leaseSeconds * 1000) / renewals);
-  const watch = watchCancellation(database, id, onCancelled);
+  // If the store is unreachable, the lease decides.
+  const watch = repeatEvery(cancellationPauseMs, async () => {
+    const reason = await findCancellation(database, id);
+    if (reason === undefined) return;
+    watch[Symbol.dispose]();
+    onCancelled(reason);
+  });
   return {
     [Symbol.dispose]: () => {
       isOver = true;
       clearInterval(heartbeat);
-      clearInterval(watch);
+      watch[Symbol.dispose]();
     },
   };
-}
-
-function watchCancellation(database: Database, id: number, onCancelled: (reason: string) => void): Timer {
-  let isAsking = false;
-  const watch = setInterval(async () => {
-    if (isAsking) return;
-    isAsking = true;
-    // If the store is unreachable, the lease decides.
-    const reason = await findCancellation(database, id).catch(() => undefined);
-    isAsking = false;
-    if (reason === undefined) return;
-    clearInterval(watch);
-    onCancelled(reason);
-  }, cancellationPauseMs);
-  return watch;
 }

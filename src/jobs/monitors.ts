@@ -4,7 +4,8 @@ import type { Log } from "../base/log.ts";
 import type { Fetch } from "../base/outgoing.ts";
 import { untilAborted, withTimeout } from "../base/time.ts";
 
-const retryDelaysMs = [1000, 3000];
+/** Before each attempt. */
+const delaysMs = [0, 1000, 3000];
 const timeoutMs = 10_000;
 /** Statuses of a monitor that does not accept POST. */
 const refusesPost: readonly number[] = [404, 405, 501];
@@ -49,13 +50,11 @@ export class Monitors {
   async #callWithRetries(url: string, message: string): Promise<void> {
     let problem: string | undefined;
     try {
-      problem = await call(this.#fetch, url, message);
-      for (const delayMs of retryDelaysMs) {
-        if (problem === undefined) return;
+      for (const delayMs of delaysMs) {
         await Bun.sleep(delayMs);
         problem = await call(this.#fetch, url, message);
+        if (problem === undefined) return;
       }
-      if (problem === undefined) return;
     } catch (error) {
       problem = (error as Error).message;
     }

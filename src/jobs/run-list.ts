@@ -1,3 +1,4 @@
+import { maxId } from "../base/id.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Engine } from "../database/engines/engine.ts";
 import type { Run, RunStatus } from "./run.ts";
@@ -50,8 +51,6 @@ export interface RunFilter {
   readonly before?: number | undefined;
 }
 
-const maxRunId = 2 ** 31 - 1;
-
 export interface FoundRuns {
   readonly runs: readonly Run[];
   /** The run at which a long search stopped; undefined if no older runs are left. */
@@ -65,9 +64,9 @@ export async function listRunsBefore(
   filter: RunFilter,
   limit: number,
 ): Promise<FoundRuns> {
-  const { from, until, before = maxRunId } = filter;
-  const first = from === undefined ? 0 : (await findFirstSince(queryable, from)) - misplacedRuns;
-  const end = until === undefined ? maxRunId : (await findFirstSince(queryable, until)) + misplacedRuns;
+  const { from, until, before = maxId } = filter;
+  const first = from === undefined ? 0 : (await findFirstId(queryable, from)) - misplacedRuns;
+  const end = until === undefined ? maxId : (await findFirstId(queryable, until)) + misplacedRuns;
   const hasDays = from !== undefined || until !== undefined;
   const range = {
     first,
@@ -134,69 +133,70 @@ async function listInRange(
     .slice(0, limit);
 }
 
+async function findFirstId(queryable: Queryable, instant: string): Promise<number> {
+  const [id = 0] = await listFirstIds(queryable, [instant]);
+  return id;
+}
+
 /**
- * Returns the id of the first run since an instant. Ids and start times have the same order, except
- * around a wrong clock, so bisection works without an index on start times.
+ * Finds the id of the first run since each of these instants, which are in order. Ids and start times
+ * have the same order, except around a wrong clock, so bisection works without an index on start times.
  */
-async function findFirstSince({ read, engine }: Queryable, instant: string): Promise<number> {
-  const [range] = await read<{ low: number | null; high: number | null }>(
-    "SELECT (SELECT min(id) FROM run) AS low, (SELECT max(id) FROM run) AS high",
-    [],
+export async function listFirstIds({ read, engine }: Queryable, instants: readonly string[]): Promise<number[]> {
+  const [{ last } = { last: 0 }] = await read<{ last: number }>("SELECT coalesce(max(id), 0) AS last FROM run", []);
+  const stride = 2 ** Math.floor(Math.log2(last + 1));
+  const rows = await read<{ id: number }>(
+    `WITH RECURSIVE step (at) AS (VALUES ${instants.map((_, index) => `($${index + 1})`)}),
+      search (at, id, stride) AS (
+        SELECT at, 0, CAST($${instants.length + 1} AS INTEGER) FROM step
+        UNION ALL
+        SELECT at, id + CASE WHEN (
+            SELECT started_at FROM run WHERE run.id >= search.id + stride AND started_at <= ${engine.now}
+            ORDER BY run.id LIMIT 1
+          ) < at THEN stride ELSE 0 END, stride / 2
+        FROM search WHERE stride > 0
+      )
+    SELECT id FROM search WHERE stride = 0 ORDER BY at`,
+    [...instants, stride],
   );
-  let low = range?.low ?? 0;
-  let high = (range?.high ?? 0) + 1;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const [run] = await read<{ id: number; startedAt: string }>(
-      `SELECT id, started_at AS "startedAt" FROM run WHERE id >= $1 AND started_at <= ${engine.now} ORDER BY id LIMIT 1`,
-      [middle],
-    );
-    if (run !== undefined && run.startedAt < instant) low = run.id + 1;
-    else high = middle;
-  }
-  return low;
+  return rows.map(({ id }) => id + 1);
 }
 
 const reasonsPerStep = 2000;
-const reasonsPerSearch = 20_000;
+const stepsPerSearch = 10;
 
 type Searched = Pick<Run, "id" | "job" | "brand" | "outcome"> & { readonly reason: string };
 
 /** Reads the reasons in small steps, so that other requests do not wait. */
 async function searchReasons(
-  queryable: Queryable,
+  { read, engine }: Queryable,
   { job, brand, standing, text }: RunFilter & { readonly text: string },
   range: Range,
   limit: number,
 ): Promise<FoundRuns> {
   const wanted = text.toLowerCase();
+  const isWanted = (run: Searched) =>
+    run.reason.toLowerCase().includes(wanted) &&
+    (job ?? run.job) === run.job &&
+    (brand ?? run.brand) === run.brand &&
+    (standing ?? run.outcome) === run.outcome;
   const ids: number[] = [];
-  let next = range.before;
-  for (let searched = 0; searched < reasonsPerSearch; searched += reasonsPerStep) {
-    const step = await queryable.read<Searched>(
+  let stoppedAt: number | undefined = range.before;
+  for (let steps = 0; stoppedAt !== undefined && ids.length < limit && steps < stepsPerSearch; steps++) {
+    const step: readonly Searched[] = await read<Searched>(
       `SELECT id, job, brand, outcome, reason FROM run
-      WHERE reason IS NOT NULL AND ${untilNow(queryable.engine)} AND ${isInRange(range, 1)} ORDER BY id DESC LIMIT ${reasonsPerStep}`,
-      parametersOf({ ...range, before: next }),
+      WHERE reason IS NOT NULL AND ${untilNow(engine)} AND ${isInRange(range, 1)} ORDER BY id DESC LIMIT ${reasonsPerStep}`,
+      parametersOf({ ...range, before: stoppedAt }),
     );
-    for (const run of step) {
-      const isWanted =
-        run.reason.toLowerCase().includes(wanted) &&
-        (job ?? run.job) === run.job &&
-        (brand ?? run.brand) === run.brand &&
-        (standing ?? run.outcome) === run.outcome;
-      if (isWanted && ids.push(run.id) === limit)
-        return { runs: await listRunsById(queryable, ids), stoppedAt: run.id };
-    }
-    if (step.length < reasonsPerStep) return { runs: await listRunsById(queryable, ids), stoppedAt: undefined };
-    next = step.at(-1)?.id ?? range.first;
+    ids.push(...step.filter(isWanted).map(({ id }) => id));
+    stoppedAt = step.length < reasonsPerStep ? undefined : step.at(-1)?.id;
     await new Promise(setImmediate);
   }
-  return { runs: await listRunsById(queryable, ids), stoppedAt: next };
-}
-
-async function listRunsById({ read }: Queryable, ids: readonly number[]): Promise<Run[]> {
-  if (ids.length === 0) return [];
-  return await read<Run>(`SELECT ${runColumns} FROM run WHERE id IN (${ids.join(", ")}) ORDER BY id DESC`, []);
+  if (ids.length >= limit) stoppedAt = ids[limit - 1];
+  const found = ids.slice(0, limit);
+  if (found.length === 0) return { runs: [], stoppedAt };
+  const condition = `id IN (${found.join(", ")})`;
+  return { runs: await read<Run>(`SELECT ${runColumns} FROM run WHERE ${condition} ORDER BY id DESC`, []), stoppedAt };
 }
 
 export interface CountedRun {

@@ -1,6 +1,7 @@
+import { maxId } from "../base/id.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Run } from "./run.ts";
-import type { RunKind } from "./run-list.ts";
+import { listFirstIds, type RunKind } from "./run-list.ts";
 
 /** Times are ISO 8601 in UTC. */
 export interface TimelineRun extends Pick<Run, "id" | "job" | "brand" | "startedAt" | "finishedAt" | "outcome"> {
@@ -34,19 +35,20 @@ const conditions = [
 export async function listTimelineRuns(
   queryable: Queryable,
   kinds: readonly RunKind[],
-  period: TimelinePeriod,
+  { fromMs, stepMs, steps }: TimelinePeriod,
 ): Promise<TimelineRun[]> {
   if (kinds.length === 0) return [];
-  const begins = await listFirstIds(queryable, period);
-  const values = begins.flatMap((first, index) => [first, begins[index + 1] ?? 2 ** 31 - 1]);
-  const steps = begins.map((_, index) => `(CAST($${2 * index + 1} AS INTEGER), CAST($${2 * index + 2} AS INTEGER))`);
+  const instants = Array.from({ length: steps }, (_, step) => new Date(fromMs + step * stepMs).toISOString());
+  const begins = await listFirstIds(queryable, instants);
+  const values = begins.flatMap((first, index) => [first, begins[index + 1] ?? maxId]);
+  const ranges = begins.map((_, index) => `(CAST($${2 * index + 1} AS INTEGER), CAST($${2 * index + 2} AS INTEGER))`);
   // Parameters are numbered in the order of their first use, as an embedded store needs them.
   const [job, brand] = [`$${values.length + 1}`, `$${values.length + 2}`];
   const newestOf = (condition: string) =>
     `(SELECT max(id) FROM run WHERE job = ${job} AND brand = ${brand} AND ${condition})`;
   const worst = conditions.map((condition) => newestOf(`${condition} AND id >= step.first_id AND id < step.end_id`));
   const text = `
-    WITH step (first_id, end_id) AS (VALUES ${steps}),
+    WITH step (first_id, end_id) AS (VALUES ${ranges}),
       found (id) AS (
         SELECT coalesce(${worst}) FROM step
         UNION SELECT ${newestOf("id < $1")}
@@ -59,29 +61,4 @@ export async function listTimelineRuns(
     kinds.map((kind) => queryable.read<TimelineRun>(text, [...values, kind.job, kind.brand])),
   );
   return found.flat();
-}
-
-/**
- * Finds the first id of each step. Ids and start times have the same order, except in the future, so
- * bisection works without an index on start times.
- */
-async function listFirstIds({ read }: Queryable, { fromMs, stepMs, steps, now }: TimelinePeriod): Promise<number[]> {
-  const begins = Array.from({ length: steps }, (_, step) => new Date(fromMs + step * stepMs).toISOString());
-  const [{ last } = { last: 0 }] = await read<{ last: number }>("SELECT coalesce(max(id), 0) AS last FROM run", []);
-  const stride = 2 ** Math.floor(Math.log2(last + 1));
-  const rows = await read<{ id: number }>(
-    `WITH RECURSIVE step (at) AS (VALUES ${begins.map((_, index) => `($${index + 1})`)}),
-      search (at, id, stride) AS (
-        SELECT at, 0, CAST($${steps + 1} AS INTEGER) FROM step
-        UNION ALL
-        SELECT at, id + CASE WHEN (
-            SELECT started_at FROM run WHERE run.id >= search.id + stride AND started_at <= $${steps + 2}
-            ORDER BY run.id LIMIT 1
-          ) < at THEN stride ELSE 0 END, stride / 2
-        FROM search WHERE stride > 0
-      )
-    SELECT id FROM search WHERE stride = 0 ORDER BY at`,
-    [...begins, stride, new Date(now).toISOString()],
-  );
-  return rows.map(({ id }) => id + 1);
 }

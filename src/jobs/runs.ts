@@ -136,30 +136,26 @@ export const hasRunUnderWay = ({ sql, engine }: Queryable, job: string, brand: s
   SELECT 1 FROM run WHERE run.job = ${job} AND run.brand = ${sql.unsafe(brand)} AND run.finished_at IS NULL
     AND run.lease_until >= ${sql.unsafe(engine.now)})`;
 
-export async function findLastRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
-  const [run] = await sql<Run[]>`
-    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND finished_at IS NOT NULL
-    ORDER BY id DESC LIMIT 1`;
-  return run;
-}
+/** @param condition has only literals, because the planner does not use a partial index for a parameter */
+const findNewest =
+  (condition: string) =>
+  async ({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> => {
+    const [run] = await sql<Run[]>`
+      SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND ${sql.unsafe(condition)}
+      ORDER BY id DESC LIMIT 1`;
+    return run;
+  };
 
-export async function findNewestRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
-  const [run] = await sql<Run[]>`
-    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} ORDER BY id DESC LIMIT 1`;
-  return run;
-}
+export const findNewestRun = findNewest("TRUE");
+
+export const findLastRun = findNewest("finished_at IS NOT NULL");
+
+/** Not affected by clock changes. */
+export const findLastScheduledRun = findNewest("scheduled_at IS NOT NULL");
 
 /** Until a run has succeeded, the store has no data. */
 export async function hasSucceeded({ sql }: Queryable): Promise<boolean> {
   return (await sql`SELECT 1 FROM run WHERE outcome = 'succeeded' LIMIT 1`).length > 0;
-}
-
-/** Not affected by clock changes. */
-export async function findLastScheduledRun({ sql }: Queryable, job: string, brand: string): Promise<Run | undefined> {
-  const [run] = await sql<Run[]>`
-    SELECT ${columnsOf(sql)} FROM run WHERE job = ${job} AND brand = ${brand} AND scheduled_at IS NOT NULL
-    ORDER BY id DESC LIMIT 1`;
-  return run;
 }
 
 export async function findLastAttempt(
@@ -186,4 +182,23 @@ export async function findLastSuccess(
     WHERE job = ${job} AND brand = ${brand} AND outcome = 'succeeded'
       AND finished_at <= ${sql.unsafe(engine.later(awaitedStepSeconds))} ORDER BY id DESC LIMIT 1`;
   return run?.finishedAt;
+}
+
+/** Returns the start of the first failed run since the last success, up to the given run. */
+export async function findFailingSince(
+  { read }: Queryable,
+  { id, job, brand }: Pick<Run, "id" | "job" | "brand">,
+): Promise<string | undefined> {
+  const lastSuccess = "SELECT max(id) FROM run WHERE job = $1 AND brand = $2 AND outcome = 'succeeded' AND id < $3";
+  // Each outcome has an index; for all of them together, the planner may read every run of every job.
+  const firstIds = ["failed", "abandoned", "cancelled"].map(
+    (outcome) => `SELECT min(id) AS id FROM run WHERE outcome = '${outcome}' AND job = $1 AND brand = $2
+      AND id <= $3 AND id > coalesce((${lastSuccess}), 0)`,
+  );
+  const [run] = await read<{ startedAt: string }>(
+    `SELECT started_at AS "startedAt" FROM run
+    WHERE id = (SELECT min(id) FROM (${firstIds.join(" UNION ALL ")}) AS first)`,
+    [job, brand, id],
+  );
+  return run?.startedAt;
 }

@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.ts";
+import { findReplacement } from "../base/program.ts";
 import type { Slots } from "../base/slots.ts";
 import { pause, repeat } from "../base/time.ts";
 import { readNow } from "../database/database.ts";
@@ -18,7 +19,6 @@ import {
 import type { Run } from "./run.ts";
 import { findLastAttempt, findLastScheduledRun, findLastSuccess, findNewestRun, findRunUnderWay } from "./runs.ts";
 import { type SupervisorContext, supervise } from "./supervisor.ts";
-import { createUpgradeCheck, type UpgradeCheck } from "./upgrade.ts";
 
 export type SchedulerContext = SupervisorContext & {
   readonly log: Log;
@@ -57,8 +57,14 @@ export interface Scheduler {
  * immediately. A first run that hangs does not delay other jobs.
  */
 export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerContext): Scheduler {
-  const upgrade = createUpgradeCheck(given);
-  const context: SchedulingContext = { ...given, upgrade };
+  let suspension: string | undefined;
+  const isSuspended = () => {
+    if (suspension !== undefined) return true;
+    suspension = findReplacement();
+    if (suspension !== undefined) given.log.error({ reason: suspension }, "no further runs are started here");
+    return suspension !== undefined;
+  };
+  const context: SchedulingContext = { ...given, isSuspended };
   const starting = new Set(jobs);
   const enqueue = createStartQueue(context.signal);
   const firstRuns = new Map<string, Promise<void>>();
@@ -76,14 +82,17 @@ export function startScheduler(jobs: readonly PlannedJob[], given: SchedulerCont
     return isScheduled(job) ? Promise.all([first, new ScheduleFollower(job, context, onRun).run()]) : first;
   });
   return {
-    suspension: () => upgrade.reason,
+    suspension: () => suspension,
     starting,
     firstRuns: Promise.all(firstRuns.values()).then(() => {}),
     stopped: Promise.all([...loops, cleanUp(jobs, context)]).then(() => {}),
   };
 }
 
-type SchedulingContext = SchedulerContext & { readonly upgrade: UpgradeCheck };
+type SchedulingContext = SchedulerContext & {
+  /** Whether the program was replaced; this process then starts no more runs. */
+  readonly isSuspended: () => boolean;
+};
 
 type Enqueue = (start: () => Promise<boolean>) => Promise<boolean>;
 
@@ -106,7 +115,7 @@ async function runFirst(job: PlannedJob, enqueue: Enqueue, context: SchedulingCo
   const { database, signal, log, slots } = context;
   let since: string | undefined;
   const step = async () => {
-    if (context.upgrade.hasHappened()) return undefined;
+    if (context.isSuspended()) return undefined;
     const now = await readNow(database);
     since ??= now;
     if ((await findLastSuccess(database, name, brand)) !== undefined) return undefined;
@@ -177,7 +186,7 @@ class ScheduleFollower {
   /** @param turn the slot that the job waited for */
   async #step(turn?: Disposable): Promise<number | undefined> {
     const { name, brand, plan } = this.#job;
-    const { database, signal, slots, upgrade } = this.#context;
+    const { database, signal, slots, isSuspended } = this.#context;
     const now = Date.parse(await readNow(database));
     // The clock may have been set back.
     this.#begun = Math.min(this.#begun, now);
@@ -189,7 +198,7 @@ class ScheduleFollower {
     const last = isLater(this.#repeated, newest, now) ? this.#repeated : newest;
     const due = nextRun(plan, last, this.#begun, now, earliest, this.#idleSince);
     if (due.at > now) return Math.min(due.at - now, maxPauseMs);
-    if (upgrade.hasHappened()) return undefined;
+    if (isSuspended()) return undefined;
     const scheduledAt = new Date(due.scheduledAt).toISOString();
     if ((await findRunUnderWay(database, name, brand)) === undefined) {
       using slot = turn ?? slots.tryTake();
@@ -250,7 +259,7 @@ async function claimAndRun(
   missed?: string,
 ): Promise<boolean> {
   const { database, config, log } = context;
-  if (context.upgrade.hasHappened()) return false;
+  if (context.isSuspended()) return false;
   const id = await claimRun(database, claim, config.leaseSeconds);
   if (id === undefined) return false;
   const { basis: _, ...shown } = claim;
@@ -277,13 +286,13 @@ async function claimAndRun(
  * that a job that gets one again has missed nothing.
  */
 async function cleanUp(jobs: readonly PlannedJob[], context: SchedulingContext): Promise<void> {
-  const { database, signal, log, removeLeftovers, upgrade } = context;
+  const { database, signal, log, removeLeftovers, isSuspended } = context;
   // A replica without jobs only serves, and does not know which jobs have a schedule.
   let isForgotten = jobs.length === 0;
   let known = "";
   let leftoversCheckedAt = Number.NEGATIVE_INFINITY;
   for (; !signal.aborted; await pause(lostPauseMs, signal)) {
-    if (upgrade.hasHappened()) return;
+    if (isSuspended()) return;
     if (!isForgotten) {
       const forgotten = forgetOtherSchedules(database, jobs.filter(isScheduled));
       isForgotten = await forgotten.then(() => true).catch(() => false);

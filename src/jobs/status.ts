@@ -5,8 +5,7 @@ import { findSchedule } from "./job-schedule.ts";
 import { describeSchedule, isAhead, isSlow, isStale, nextRun } from "./plan.ts";
 import { countedTimes, type JobHealth, type JobStatus } from "./run.ts";
 import { listCounts } from "./run-list.ts";
-import { findFailingSince } from "./run-outage.ts";
-import { findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "./runs.ts";
+import { findFailingSince, findLastRun, findLastScheduledRun, findLastSuccess, findRunUnderWay } from "./runs.ts";
 import type { Schedule } from "./schedule.ts";
 
 export async function listJobStatus(database: Database, jobs: readonly PlannedJob[]): Promise<JobStatus[]> {

@@ -1,7 +1,7 @@
 import { findReplacement, otherSchema, thisProgram } from "../base/program.ts";
 import type { Slots } from "../base/slots.ts";
 import { writeToStderr } from "../base/terminal.ts";
-import { withTimeout } from "../base/time.ts";
+import { repeatEvery, withTimeout } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
 import { leaseExpired } from "./claim.ts";
 import type { PlannedJob } from "./job.ts";
@@ -10,8 +10,7 @@ import { LogTail } from "./log-tail.ts";
 import { describeEnd, describeStart } from "./monitor-message.ts";
 import type { Monitors } from "./monitors.ts";
 import type { Run } from "./run.ts";
-import { findFailingSince } from "./run-outage.ts";
-import { concludeRun, type ProcessEnd, releaseRun, saveLog } from "./runs.ts";
+import { concludeRun, findFailingSince, type ProcessEnd, releaseRun, saveLog } from "./runs.ts";
 
 export interface SupervisorContext {
   /** A `scheduling` connection if this process also serves. */
@@ -89,8 +88,8 @@ async function runProcess(
   output: ProcessOutput,
   slots: Slots | undefined,
 ): Promise<ProcessEnd | "refused"> {
-  using stopping = watchRun(id, context);
-  const { signal } = stopping;
+  using watched = watchRun(id, context);
+  const { signal } = watched;
   using _slot = await slots?.take(signal);
   if (signal.aborted) return { stopped: signal.reason, exit: "its process was not started", log: null };
   if (findReplacement() !== undefined) return "refused";
@@ -101,7 +100,8 @@ async function runProcess(
     { stdin: "pipe", stdout: output.stdout, stderr: output.stderr },
   );
   sendLine(child.stdin, JSON.stringify(context.config));
-  using _ = limitProcess(child, job, stopping);
+  watched.limit(job.plan.limitSeconds);
+  using _ = endOnAbort(child, signal);
   const tail = new LogTail();
   if (child.stderr instanceof ReadableStream) {
     using _saving = keepLog(context.database, id, tail);
@@ -125,21 +125,12 @@ async function runProcess(
 /** Stores the end of a run's output while it runs. The rest is stored at its end. */
 function keepLog(database: Database, id: number, tail: LogTail): Disposable {
   let stored: string | null = null;
-  let isSaving = false;
-  const save = async () => {
+  return repeatEvery(logPauseMs, async () => {
     const log = tail.text(false);
-    if (isSaving || log === stored) return;
-    isSaving = true;
-    await saveLog(database, id, log).then(
-      () => {
-        stored = log;
-      },
-      () => {},
-    );
-    isSaving = false;
-  };
-  const timer = setInterval(save, logPauseMs);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+    if (log === stored) return;
+    await saveLog(database, id, log);
+    stored = log;
+  });
 }
 
 /** A process that has ended does not read it; its exit status tells why. */
@@ -155,7 +146,8 @@ export function sendLine(stdin: Bun.FileSink, line: string): void {
 interface WatchedRun extends Disposable {
   /** The reason of an abort is a string. */
   readonly signal: AbortSignal;
-  readonly stop: (reason: string) => void;
+  /** Aborts the signal after some time. */
+  readonly limit: (seconds: number) => void;
 }
 
 function watchRun(id: number, { database, config, signal }: SupervisorContext): WatchedRun {
@@ -166,17 +158,22 @@ function watchRun(id: number, { database, config, signal }: SupervisorContext): 
   if (signal.aborted) onAbort();
   // The run renews it too. This covers a run that waits, or is too busy to reach its timers.
   const lease = keepLease(database, id, config.leaseSeconds, () => stop(leaseExpired), stop);
+  let limitTimer: Timer | undefined;
   return {
     signal: stopping.signal,
-    stop,
+    limit: (seconds) => {
+      limitTimer = setTimeout(stop, seconds * 1000, `it exceeded its time limit of ${seconds} s`);
+    },
     [Symbol.dispose]: () => {
+      clearTimeout(limitTimer);
       signal.removeEventListener("abort", onAbort);
       lease[Symbol.dispose]();
     },
   };
 }
 
-function limitProcess(child: RunProcess, { plan }: PlannedJob, { signal, stop }: WatchedRun): Disposable {
+/** Kills the process if it does not end in time. */
+export function endOnAbort(child: Bun.Subprocess, signal: AbortSignal): Disposable {
   let killTimer: Timer | undefined;
   const end = () => {
     child.kill("SIGTERM");
@@ -184,11 +181,8 @@ function limitProcess(child: RunProcess, { plan }: PlannedJob, { signal, stop }:
   };
   signal.addEventListener("abort", end);
   if (signal.aborted) end();
-  const limit = `it exceeded its time limit of ${plan.limitSeconds} s`;
-  const limitTimer = setTimeout(stop, plan.limitSeconds * 1000, limit);
   return {
     [Symbol.dispose]: () => {
-      clearTimeout(limitTimer);
       clearTimeout(killTimer);
       signal.removeEventListener("abort", end);
     },

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { findFailingSince } from "../../src/jobs/run-outage.ts";
+import { findFailingSince } from "../../src/jobs/runs.ts";
 import { createMigratedStore } from "../support/pds.ts";
 
 const instant = (n: string) =>
