@@ -1,7 +1,7 @@
 import { ServiceError } from "../base/errors.ts";
 import { isUrl } from "../base/url.ts";
 import type { Config } from "../config/index.ts";
-import { maxImportRemovedShareOf } from "../config/jobs.ts";
+import { maxRemovedShareOf } from "../config/jobs.ts";
 import { manualImportOptions, manualPresentationOptions } from "../config/manual-options.ts";
 import { catalogImportJob, personalizationImportJob, presentationImportJob } from "../service/jobs.ts";
 import { findPath, type Values } from "./common.ts";
@@ -11,7 +11,7 @@ export async function importProducts(files: string[], values: Values): Promise<b
   for (const file of files) requirePath(file, "file");
   return await importNow((config, brand) => {
     const { visible, maxFileMegabytes } = config;
-    const maxRemovedShare = maxImportRemovedShareOf(config);
+    const maxRemovedShare = maxRemovedShareOf(config, "catalog-import");
     const options = { visible, maxFileMegabytes, maxRemovedShare, isForced: values.force === true };
     return catalogImportJob(files, options, brand);
   }, values);

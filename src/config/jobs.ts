@@ -36,15 +36,10 @@ export const jobsSchema = z
 export type JobOptions = z.infer<typeof jobsSchema>;
 
 /**
- * Returns the share of the stored products, from 0 to 1, that may be removed within 24 hours,
- * because the platform no longer has them.
+ * Returns the share of the stored products, from 0 to 1, that may be removed: within 24 hours because
+ * the platform no longer has them, or by an import of product files.
  */
-export const maxRemovedShareOf = ({ jobs }: { readonly jobs: JobOptions }): number =>
-  jobs["catalog-reconcile"]?.max_removed_share ?? defaultRemovedShare;
-
-/**
- * Returns the share of the stored products, from 0 to 1, that an import of product files may
- * remove.
- */
-export const maxImportRemovedShareOf = ({ jobs }: { readonly jobs: JobOptions }): number =>
-  jobs["catalog-import"]?.max_removed_share ?? defaultRemovedShare;
+export const maxRemovedShareOf = (
+  { jobs }: { readonly jobs: JobOptions },
+  job: "catalog-reconcile" | "catalog-import" = "catalog-reconcile",
+): number => jobs[job]?.max_removed_share ?? defaultRemovedShare;

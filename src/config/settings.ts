@@ -1,8 +1,6 @@
 import { parseCachePolicy } from "../cache/policy.ts";
 import { visibilities } from "../catalog/visibility.ts";
 import { type CdnName, cdns } from "../cdn/headers.ts";
-import { setting } from "./setting.ts";
-import { sourceSettings } from "./source-settings.ts";
 import {
   anyText,
   apiVersion,
@@ -28,6 +26,24 @@ import {
   secondsBetween,
   token,
 } from "./values.ts";
+
+/** A scalar setting. */
+interface Setting<T> {
+  readonly default: string;
+  /** Throws an Error that says which values are valid. */
+  readonly parse: (text: string) => T;
+  /** The description in the documentation. */
+  readonly sentence: string;
+  /**
+   * How output hides the value. `secret`: prints only whether it is set. `credentials`: omits it
+   * from error messages, because a malformed URL cannot be redacted reliably. Credentials in URLs
+   * are hidden everywhere.
+   */
+  readonly hide?: "secret" | "credentials";
+}
+
+/** Infers the type of a setting's value. */
+const setting = <T>(definition: Setting<T>): Setting<T> => definition;
 
 const defaultCachePolicy = "max-age=60, s-maxage=300, stale-while-revalidate=600, stale-if-error=86400";
 
@@ -143,7 +159,38 @@ export const settings = {
     sentence:
       "Version of Shopify's Admin API. Each works for a year. Optional fields that a later version no longer has keep their last stored values.",
   }),
-  ...sourceSettings,
+  feedAuthorization: setting({
+    default: "",
+    parse: header,
+    sentence: "`Authorization` header for a feed at an `https://` URL, such as `Bearer …`.",
+    hide: "secret",
+  }),
+  maxFileMegabytes: setting({
+    default: "10000",
+    parse: count,
+    sentence:
+      "Maximum size in megabytes of one file that a job reads, as stored and decompressed: of a feed, of products, or a bulk result of the platform. 0 disables the limit.",
+  }),
+  allowedLinkLocal: setting({
+    default: "",
+    parse: networks,
+    sentence:
+      "Link-local and metadata addresses or networks that this service may send requests to, separated by commas, such as `169.254.10.0/24`. It refuses all others of this kind: `169.254.0.0/16`, `fe80::/10`, and those at which clouds give out credentials.",
+  }),
+  s3Endpoint: setting({
+    default: "",
+    parse: httpUrl,
+    sentence: "Endpoint of an S3-compatible store other than Amazon's, for a feed at an `s3://` URL.",
+    hide: "credentials",
+  }),
+  s3Region: setting({ default: "us-east-1", parse: anyText, sentence: "Region of the S3 store." }),
+  s3AccessKeyId: setting({ default: "", parse: anyText, sentence: "Access key ID for the S3 store.", hide: "secret" }),
+  s3SecretAccessKey: setting({
+    default: "",
+    parse: anyText,
+    sentence: "Secret access key for the S3 store.",
+    hide: "secret",
+  }),
   productMaxAge: setting({
     default: "86400",
     parse: seconds,

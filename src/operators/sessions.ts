@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { sha256 } from "../base/hash.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import type { Viewer } from "../http/page.ts";
-import { findSession, removeOtherSessions, removeSession, saveSession } from "./session-store.ts";
 import type { OperatorToken } from "./tokens.ts";
 
 const lifetimeS = 12 * 3600;
@@ -99,4 +98,42 @@ function findCookie({ headers }: Request, name: string): string | undefined {
 function cookie(name: string, value: string, seconds: number): string {
   const secure = name === secureName ? "; Secure" : "";
   return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** The stored part of a session, which is not enough to use it. */
+interface StoredSession {
+  /** Hash of the session's id. */
+  readonly id: string;
+  readonly operator: string;
+  /** Hash of the session's id and of the operator's token. */
+  readonly proof: string;
+}
+
+/** Also removes sessions that have expired. */
+async function saveSession(database: Database, { id, operator, proof }: StoredSession, seconds: number): Promise<void> {
+  await database.inTransaction(async ({ sql, engine }) => {
+    await sql`DELETE FROM operator_session WHERE expires_at <= ${sql.unsafe(engine.now)}`;
+    await sql`
+      INSERT INTO operator_session (id, operator, proof, expires_at)
+      VALUES (${id}, ${operator}, ${proof}, ${sql.unsafe(engine.later(seconds))})`;
+  });
+}
+
+async function findSession({ read, engine }: Queryable, id: string): Promise<StoredSession | undefined> {
+  const [session] = await read<StoredSession>(
+    `SELECT id, operator, proof FROM operator_session WHERE id = $1 AND expires_at > ${engine.now}`,
+    [id],
+  );
+  return session;
+}
+
+async function removeSession(database: Database, id: string): Promise<void> {
+  await database.inTransaction(({ sql }) => sql`DELETE FROM operator_session WHERE id = ${id}`);
+}
+
+/** Removes the sessions of all but these operators. */
+async function removeOtherSessions(database: Database, operators: readonly string[]): Promise<void> {
+  // SQL has no empty lists, and no operator has the empty name.
+  const kept = ["", ...operators];
+  await database.inTransaction(({ sql }) => sql`DELETE FROM operator_session WHERE operator NOT IN ${sql(kept)}`);
 }

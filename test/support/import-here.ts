@@ -4,7 +4,7 @@ import { sharedPoints } from "../../src/catalog/points.ts";
 import { toSnakeCase } from "../../src/commands/output.ts";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
-import { maxImportRemovedShareOf } from "../../src/config/jobs.ts";
+import { maxRemovedShareOf } from "../../src/config/jobs.ts";
 import { manualImportOptions, manualPresentationOptions } from "../../src/config/manual-options.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
@@ -75,7 +75,7 @@ async function findJob(args: readonly string[], config: Config, database: Databa
     return { job, isDryRun, isJson };
   }
   if (`${command} ${noun}` === "import products") {
-    const maxRemovedShare = maxImportRemovedShareOf(config);
+    const maxRemovedShare = maxRemovedShareOf(config, "catalog-import");
     const { visible, maxFileMegabytes } = config;
     const options = { visible, maxFileMegabytes, maxRemovedShare, isForced };
     return { job: catalogImportJob(sources, options, brand), isDryRun, isJson };
