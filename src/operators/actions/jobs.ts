@@ -24,32 +24,7 @@ const jobOf = (context: ActionContext, parameters: URLSearchParams) =>
 
 export const nameOf = ({ name, brand }: PlannedJob) => `${name} for ${brand}`;
 
-/** @throws ServiceError `conflict` while the job is running */
-export async function requireIdle({ database }: ActionContext, job: PlannedJob): Promise<void> {
-  const run = await findRunUnderWay(database, job.name, job.brand);
-  if (run === undefined) return;
-  throw new ServiceError(
-    "conflict",
-    `Run ${run.id} of ${nameOf(job)} has been in progress since ${utcTime(run.startedAt)}. Wait until it ends, or cancel it.`,
-  );
-}
-
-/**
- * The job's newest run, for a field of the form, so that a form sent twice or late starts no run.
- * @throws ServiceError `conflict` if the form names another run
- */
-export async function findLatest(
-  { database }: ActionContext,
-  job: PlannedJob,
-  parameters: URLSearchParams,
-): Promise<string> {
-  const newest = await findNewestRun(database, job.name, job.brand);
-  const id = `${newest?.id ?? "none"}`;
-  if ((parameters.get("after") || id) === id) return id;
-  throw new ServiceError("conflict", `Run ${id} of ${nameOf(job)} has begun since this form was loaded.`);
-}
-
-export const factsOf = ({ name, brand, source }: PlannedJob) =>
+const factsOf = ({ name, brand, source }: PlannedJob) =>
   [
     ["Job", name],
     ["Brand", brand],
@@ -58,14 +33,43 @@ export const factsOf = ({ name, brand, source }: PlannedJob) =>
 
 const fieldsOf = ({ name, brand }: PlannedJob) => ({ job: name, brand });
 
+/**
+ * Plans the start of a run. The form repeats the job's newest run, so that a form sent twice or late
+ * starts no run.
+ * @throws ServiceError `conflict` while the job is running, or if the form names another run
+ */
+export async function planStart(
+  context: ActionContext,
+  job: PlannedJob,
+  parameters: URLSearchParams,
+  isForced = false,
+) {
+  const { database, startRun } = context;
+  const running = await findRunUnderWay(database, job.name, job.brand);
+  if (running !== undefined) {
+    throw new ServiceError(
+      "conflict",
+      `Run ${running.id} of ${nameOf(job)} has been in progress since ${utcTime(running.startedAt)}. Wait until it ends, or cancel it.`,
+    );
+  }
+  const after = `${(await findNewestRun(database, job.name, job.brand))?.id ?? "none"}`;
+  if ((parameters.get("after") || after) !== after) {
+    throw new ServiceError("conflict", `Run ${after} of ${nameOf(job)} has begun since this form was loaded.`);
+  }
+  const perform = async () => {
+    const id = await startRun(job, isForced);
+    return { result: `started run ${id}`, url: `/runs/${id}` };
+  };
+  return { facts: factsOf(job), after, perform };
+}
+
 export const planRun: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
-  await requireIdle(context, job);
-  const after = await findLatest(context, job, parameters);
+  const { after, ...plan } = await planStart(context, job, parameters);
   const pauseJob = await findPause(context.database, job.name, job.brand);
   return {
+    ...plan,
     title: `Run ${job.name} now`,
-    facts: factsOf(job),
     consequences: [
       "A run starts in this replica, within the job's time limit and checks.",
       ...(pauseJob?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
@@ -73,17 +77,15 @@ export const planRun: Action = async (context, parameters) => {
     button: "Run now",
     fields: { ...fieldsOf(job), after },
     subject: nameOf(job),
-    perform: () => start(context, job, false),
   };
 };
 
 export const planForcedRun: Action = async (context, parameters) => {
   const job = importOf(context, parameters);
-  await requireIdle(context, job);
-  const after = await findLatest(context, job, parameters);
+  const { after, ...plan } = await planStart(context, job, parameters, true);
   return {
+    ...plan,
     title: `Run ${job.name} past its checks`,
-    facts: factsOf(job),
     consequences: [
       "The current data of the source is imported, even if checks fail. It may differ from the data that a failed run read.",
       "Rows and products that are missing there are removed from the shop's pages at once.",
@@ -92,14 +94,8 @@ export const planForcedRun: Action = async (context, parameters) => {
     button: "Import without checks",
     fields: { ...fieldsOf(job), after },
     subject: nameOf(job),
-    perform: () => start(context, job, true),
   };
 };
-
-export async function start(context: ActionContext, job: PlannedJob, isForced: boolean) {
-  const id = await context.startRun(job, isForced);
-  return { result: `started run ${id}`, url: `/runs/${id}` };
-}
 
 export const planDryRun: Action = async (context, parameters) => {
   const job = importOf(context, parameters);

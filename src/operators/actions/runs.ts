@@ -7,7 +7,7 @@ import { cancelRun } from "../../jobs/run-cancellation.ts";
 import { listRunKinds, listRunsBefore, type RunFilter } from "../../jobs/run-list.ts";
 import { findLastRun, findRun, findRunUnderWay } from "../../jobs/runs.ts";
 import { type Action, type ActionContext, type AuditedAction, requireId } from "./action.ts";
-import { factsOf, findLatest, listed, nameOf, requireIdle, requireJob, start } from "./jobs.ts";
+import { listed, nameOf, planStart, requireJob } from "./jobs.ts";
 
 /** @throws ServiceError `conflict` */
 async function getRun({ database }: ActionContext, id: number): Promise<Run> {
@@ -57,13 +57,12 @@ export const planRetry: Action = async (context, parameters) => {
   if (run.finishedAt === null) throw new ServiceError("conflict", `Run ${run.id} is in progress.`);
   if (run.outcome === "succeeded") throw new ServiceError("conflict", `Run ${run.id} has succeeded.`);
   const job = requireJob(context, run.job, run.brand);
-  await requireIdle(context, job);
-  const after = await findLatest(context, job, parameters);
+  const { after, ...plan } = await planStart(context, job, parameters);
   const last = await findLastRun(context.database, run.job, run.brand);
   const hasSucceeded = last !== undefined && last.id > run.id && last.outcome === "succeeded";
   return {
+    ...plan,
     title: `Retry run ${run.id}`,
-    facts: factsOf(job),
     consequences: [
       "The job runs again, with its settings and its source as they are now.",
       ...(hasSucceeded ? [`Run ${last.id} of this job has succeeded since.`] : []),
@@ -71,7 +70,6 @@ export const planRetry: Action = async (context, parameters) => {
     button: "Retry",
     fields: { run: `${run.id}`, after },
     subject: `run ${run.id}, ${nameOf(job)}`,
-    perform: () => start(context, job, false),
   };
 };
 
