@@ -6,7 +6,7 @@ import type { Personalization } from "../contract/personalization.ts";
 import type { Database } from "../database/database.ts";
 import type { AllowedOrigins, PageRequest } from "../http/page.ts";
 import type { JobHealth } from "../jobs/run.ts";
-import type { Confirmation } from "../operators/actions/confirmation.ts";
+import type { Confirmation } from "../operators/actions/action.ts";
 import type { GenerationDifference } from "../personalization/comparison.ts";
 import type { Generation } from "../personalization/generation.ts";
 import type { TableFile } from "./csv.ts";

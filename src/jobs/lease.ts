@@ -1,7 +1,6 @@
 import { repeatEvery } from "../base/time.ts";
 import type { Database } from "../database/database.ts";
-import { renewRunLease } from "./claim.ts";
-import { findCancellation } from "./run-cancellation.ts";
+import { findCancellation, renewRunLease } from "./claim.ts";
 
 const cancellationPauseMs = 1000;
 

@@ -1,11 +1,10 @@
 import type { Database } from "../database/database.ts";
 import { explainDiskFull, retryWhenDiskFull } from "../database/disk.ts";
-import { isUnderWay, leaseExpired } from "./claim.ts";
+import { findCancellation, isUnderWay, leaseExpired } from "./claim.ts";
 import { countRejected, formatRejectedRow, type ImportReport } from "./import-report.ts";
 import type { Job } from "./job.ts";
 import { keepLease } from "./lease.ts";
 import type { Outcome } from "./run.ts";
-import { findCancellation } from "./run-cancellation.ts";
 import { finishRun, type RunEnd } from "./runs.ts";
 import { type OnProgress, Reporter } from "./work.ts";
 

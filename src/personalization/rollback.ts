@@ -1,6 +1,6 @@
 import { ServiceError } from "../base/errors.ts";
 import type { Database } from "../database/database.ts";
-import { cancelImport } from "../jobs/run-cancellation.ts";
+import { cancelImport } from "../jobs/claim.ts";
 import {
   type CurrentChange,
   describeNoneStored,

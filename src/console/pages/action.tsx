@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { PageRequest } from "../../http/page.ts";
-import { typedField } from "../../operators/actions/confirmation.ts";
+import { typedField } from "../../operators/actions/action.ts";
 import { isDestructive, mayOperate } from "../components/actions.tsx";
 import { Facts } from "../components/elements.tsx";
 import { FormToken } from "../components/form-token.tsx";

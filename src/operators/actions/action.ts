@@ -6,7 +6,6 @@ import type { DryRun } from "../../jobs/dry-run.ts";
 import type { ImportReport } from "../../jobs/import-report.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
 import type { AuditResult } from "../audit.ts";
-import type { Confirmation } from "./confirmation.ts";
 
 export interface ActionContext {
   readonly database: Database;
@@ -34,6 +33,22 @@ export interface AuditedAction<Result extends ActionResult = ActionResult> {
   /** @throws ServiceError when a check prevents it */
   readonly perform: (operator: string) => Promise<Result>;
 }
+
+export interface Confirmation {
+  /** Such as "Pause catalog-import". */
+  readonly title: string;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  /** The effects of the action, in sentences. */
+  readonly consequences: readonly string[];
+  readonly button: string;
+  /** Fields that the form repeats. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** The text to type before an action that cannot be undone. */
+  readonly typed?: { readonly label: string; readonly value: string } | undefined;
+}
+
+/** The field for that text. */
+export const typedField = "typed";
 
 /** Its effect is known, so an operator can check it first. */
 export type PlannedAction = AuditedAction & Confirmation;

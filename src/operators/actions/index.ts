@@ -9,12 +9,13 @@ import {
   type Action,
   type ActionContext,
   type ActionResult,
+  type Confirmation,
   type EndedAction,
   type PlannedAction,
   performAction,
+  typedField,
 } from "./action.ts";
 import { planPresentationRollback, planRemoval, planRollback } from "./brands.ts";
-import { type Confirmation, typedField } from "./confirmation.ts";
 import { planDryRun, planForcedRun, planPause, planResume, planRun } from "./jobs.ts";
 import { planCancellation, planRetries, planRetry } from "./runs.ts";
 

@@ -1,9 +1,9 @@
 import { ServiceError } from "../../base/errors.ts";
 import { utcTime } from "../../base/format.ts";
 import type { Database } from "../../database/database.ts";
+import { cancelRun } from "../../jobs/claim.ts";
 import type { PlannedJob } from "../../jobs/job.ts";
 import { type Run, runStatuses } from "../../jobs/run.ts";
-import { cancelRun } from "../../jobs/run-cancellation.ts";
 import { listRunKinds, listRunsBefore, type RunFilter } from "../../jobs/run-list.ts";
 import { findLastRun, findRun, findRunUnderWay } from "../../jobs/runs.ts";
 import { type Action, type ActionContext, type AuditedAction, requireId } from "./action.ts";
