@@ -74,7 +74,7 @@ const fixtures = await Promise.all(
   }),
 );
 
-describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environment, service }) => {
+describe.each(fixtures)("on $engine", ({ engine, varnish, other, platform, edge, environment, service }) => {
   const [synced = "", delivered = "", looked = ""] = platform.catalog.ids(0, 3);
   const handleOf = (id: string) => platform.catalog.findProduct(id)?.handle ?? "";
   const run = async (...args: string[]) => {
@@ -230,7 +230,8 @@ describe.each(fixtures)("on $engine", ({ varnish, other, platform, edge, environ
       return before.status === 200 && before.cdn?.startsWith("public, max-age=86400") === true;
     });
     await sql((on) =>
-      on.begin(async (transaction) => {
+      // SQLite would refuse to write if another process did between the beginning and the first statement.
+      on.begin(engine === "sqlite" ? "IMMEDIATE" : "READ WRITE", async (transaction) => {
         await transaction`UPDATE product SET tag = 'frozen' WHERE id = ${looked}`;
         // Now the process cannot be frozen while it has the lock of the store.
         service.process.kill("SIGSTOP");

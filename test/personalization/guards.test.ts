@@ -6,7 +6,6 @@ import { writeFeed } from "../support/feed.ts";
 import { countGenerationRows } from "../support/generation-tables.ts";
 import { importHere, storedReason } from "../support/import-here.ts";
 import {
-  casesFor,
   connectTo,
   createStore,
   enginesOf,
@@ -174,7 +173,7 @@ for (const engine of enginesOf("sqlite")) {
   };
 
   describe(`on ${engine}, the personalization import of a feed`, () => {
-    test.each(casesFor(engine, violationCases))(
+    test.each(violationCases)(
       "%s fails, also as a dry run, and succeeds if forced",
       async (_, before, after, config, violations) => {
         const brand = await brandWith(before);
@@ -206,7 +205,7 @@ for (const engine of enginesOf("sqlite")) {
       },
     );
 
-    test.each(casesFor(engine, validCases))(
+    test.each(validCases)(
       "%s succeeds, and a dry run gives the same report",
       async (_, before, after, config) => {
         const brand = await brandWith(before);
