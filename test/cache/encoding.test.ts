@@ -8,6 +8,7 @@ import { toMetafield, toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { Wire } from "../support/wire.ts";
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
@@ -75,21 +76,10 @@ describe("a response", () => {
   });
 
   test("is not compressed without Accept-Encoding", async () => {
-    const socket = Promise.withResolvers<string>();
-    let said = "";
-    const { hostname, port } = new URL(service.url);
-    await Bun.connect({
-      hostname,
-      port: Number(port),
-      socket: {
-        open: (to) => void to.write("GET /api/v1/products/7 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
-        data: (_, piece) => {
-          said += piece;
-        },
-        close: () => socket.resolve(said),
-      },
-    });
-    expect(await socket.promise).not.toMatch(/^content-encoding:/im);
+    const wire = await Wire.open(service.url);
+    wire.write("GET /api/v1/products/7 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const said = `${await wire.untilClosed()}`;
+    expect(said).not.toMatch(/^content-encoding:/im);
     expect(said).toEndWith('"error":null}');
   });
 });

@@ -4,16 +4,15 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { SQL } from "bun";
 import { toJson } from "../../src/base/json.ts";
-import { toStoredProduct } from "../../src/catalog/product.ts";
-import { toProduct } from "../support/catalog.ts";
+import { changeProduct, toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { runLoad } from "../support/load.ts";
 import {
+  begin,
   connectTo,
   createStore,
   type Environment,
   isCampaign,
-  main,
   pds,
   type RunningService,
   serve,
@@ -108,10 +107,7 @@ function repeat(step: (number: number) => Promise<void>) {
 async function changeProducts(sql: SQL, mark: number): Promise<void> {
   await sql.begin("IMMEDIATE", async (transaction) => {
     for (const id of ids) {
-      const { document, tag } = toStoredProduct(
-        toProduct(id, { title: `Mark ${mark}`, body_html: "x".repeat(mark % 97) }),
-      );
-      await transaction`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+      await changeProduct(transaction, toProduct(id, { title: `Mark ${mark}`, body_html: "x".repeat(mark % 97) }));
     }
   });
 }
@@ -250,8 +246,7 @@ test.skipIf(programs === undefined)(
 
 /** Changes a product, and waits until all replicas serve it. */
 async function changeServed(sql: SQL, replicas: readonly RunningService[]): Promise<void> {
-  const { document, tag } = toStoredProduct(toProduct(2, { title: "Afterward" }));
-  await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = 2`;
+  await changeProduct(sql, toProduct(2, { title: "Afterward" }));
   for (const { get } of replicas) {
     await until("it is served", async () => (await (await get("/api/v1/products/2")).text()).includes("Afterward"));
   }
@@ -259,10 +254,7 @@ async function changeServed(sql: SQL, replicas: readonly RunningService[]): Prom
 
 /** @returns whether the command was killed before it ended */
 async function kill(args: readonly string[], environment: Environment, afterMs: number): Promise<boolean> {
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
-    stdio: ["ignore", "ignore", "ignore"],
-  });
+  const child = begin(args, environment);
   await Promise.race([Bun.sleep(afterMs), child.exited]);
   child.kill("SIGKILL");
   await child.exited;

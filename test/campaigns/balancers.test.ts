@@ -1,15 +1,16 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { toJson } from "../../src/base/json.ts";
 import { nginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
-import { type LoadResult, runLoad } from "../support/load.ts";
-import { isCampaign, pds, type RunningService, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { fillStore } from "../support/import-here.ts";
+import { type Load, type LoadResult, loadDuring } from "../support/load.ts";
+import { isCampaign, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
 import { type Proxy as StoreProxy, startProxy } from "../support/proxy.ts";
+import { readinessOf } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // Three replicas behind nginx, configured as the documentation recommends, while they lose the
@@ -27,10 +28,10 @@ cleanUp(() => postgres.remove());
 const replicas: RunningService[] = [];
 const proxies: StoreProxy[] = [];
 
-const [products = ""] = await writeFiles(folder, {
-  "products.ndjson": ids.map((id) => toJson(toProduct(id))).join("\n"),
-});
-await pds(["import", "products", products], { DATABASE_URL: postgres.url });
+await fillStore(
+  { DATABASE_URL: postgres.url },
+  ids.map((id) => toProduct(id)),
+);
 for (let count = 0; count < 3; count++) {
   const proxy = await startProxy(postgres.url);
   proxies.push(proxy);
@@ -38,37 +39,28 @@ for (let count = 0; count < 3; count++) {
 }
 cleanUp(() => Promise.all(replicas.map((replica) => replica.stop())));
 
-const isReady = (replica: RunningService | undefined) => replica?.get("/readyz").then(({ status }) => status === 200);
 const statusOf = async (url: string, path: string) => (await fetch(url + path)).status;
 
 /** Requests cached products while something happens. @returns the result, and the answers without an age */
-async function loadDuring(url: string, act: () => Promise<void>): Promise<LoadResult & { readonly young: number }> {
-  const over = new AbortController();
+async function requestDuring(url: string, act: () => Promise<void>): Promise<LoadResult & { readonly young: number }> {
   let young = 0;
   let isOld = false;
-  const load = runLoad({
-    url,
-    paths: warm,
-    connections: 8,
-    rate: 200,
-    signal: over.signal,
-    check: (_, { headers }) => {
-      if (isOld && !headers.has("age")) young++;
-      return undefined;
-    },
+  const check: Load["check"] = (_, { headers }) => {
+    if (isOld && !headers.has("age")) young++;
+    return undefined;
+  };
+  const result = await loadDuring({ url, paths: warm, connections: 8, rate: 200, check }, async () => {
+    const timer = setTimeout(() => {
+      isOld = true;
+    }, 2500);
+    await act();
+    isOld = false;
+    clearTimeout(timer);
   });
-  const timer = setTimeout(() => {
-    isOld = true;
-  }, 2500);
-  await act();
-  isOld = false;
-  clearTimeout(timer);
-  over.abort();
-  return { ...(await load), young };
+  return { ...result, young };
 }
 
-const readsStore = async (replica: (typeof replicas)[number]) =>
-  (await (await replica.get("/readyz")).text()).includes('"database":"ok"');
+const readsStore = async ({ url }: RunningService) => (await readinessOf(url)).checks.database === "ok";
 
 const isInstalled = listInstalled([nginx.program]).length > 0;
 const port = await findFreePort();
@@ -82,12 +74,12 @@ describe.skipIf(!isInstalled)("behind nginx", () => {
   });
 
   test("a lost store fails no request for what is cached, and says 503 with Retry-After for the rest", async () => {
-    const outcome = await loadDuring(url, async () => {
+    const outcome = await requestDuring(url, async () => {
       await postgres.stop("SIGKILL");
       await Bun.sleep(outageMs);
       const response = await fetch(url + cold[0]);
       expect([response.status, response.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-      for (const replica of replicas) expect(await isReady(replica)).toBe(true);
+      for (const { url } of replicas) expect(await readinessOf(url)).toMatchObject({ code: 200 });
     });
     expect(outcome).toMatchObject({ failures: {}, young: 0 });
     expect(outcome.answered).toBeGreaterThan(100);
@@ -98,9 +90,9 @@ describe.skipIf(!isInstalled)("behind nginx", () => {
 
   test("one replica without the store fails no request", async () => {
     proxies[1]?.cut();
-    const outcome = await loadDuring(url, async () => {
+    const outcome = await requestDuring(url, async () => {
       const isLost = async () =>
-        (await (await replicas[1]?.get("/readyz"))?.text())?.includes("cannot be reached") ?? false;
+        (await readinessOf(replicas[1]?.url ?? "")).checks.database?.includes("cannot be reached") === true;
       await until("the loss is noticed", isLost);
       for (const path of cold) expect([path, await statusOf(url, path)]).toEqual([path, 200]);
     });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { writeNginx } from "../../bench/peers/nginx.ts";
@@ -9,10 +9,11 @@ import { createSequence } from "../../bench/support/sequence.ts";
 import { median } from "../../bench/support/statistics.ts";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct, toVariant } from "../support/catalog.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles } from "../support/feed.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
-import { isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { fillStore } from "../support/import-here.ts";
+import { isCampaign, temporaryFolder, writeFiles } from "../support/pds.ts";
 import {
   canSeeProcesses,
   openFiles,
@@ -27,6 +28,7 @@ import { until } from "../support/until.ts";
 // more than the rest of 20 %. A part during which it varies counts for nothing.
 
 const seconds = isCampaign ? Number(process.env.CAPACITY_SECONDS ?? 600) : 2;
+setDefaultTimeout((5 * seconds + 120) * 1000);
 const partSeconds = isCampaign ? 20 : 1;
 const probeSeconds = isCampaign ? 3 : 1;
 const productCount = isCampaign ? 5000 : 500;
@@ -40,7 +42,7 @@ const maxDrift = 0.1;
 const tolerance = 0.05;
 
 const variants = Array.from({ length: 4 }, (_, index) => toVariant(1, { id: 401 + index }));
-const documents = Array.from({ length: productCount }, (_, index) => toJson(toProduct(index + 1, { variants })));
+const products = Array.from({ length: productCount }, (_, index) => toProduct(index + 1, { variants }));
 const nginx = listInstalled(["nginx"]).length > 0;
 const folder = await temporaryFolder();
 
@@ -59,7 +61,7 @@ async function startNginx(): Promise<string> {
     livez: "ok",
     "api/v1/histories": '{"histories":[]}',
     "api/v1/products/pz/MUG": '{"pzlines":[]}',
-    ...Object.fromEntries(documents.map((document, index) => [`api/v1/products/${index + 1}`, document])),
+    ...Object.fromEntries(products.map((product) => [`api/v1/products/${product.id}`, toJson(product)])),
   });
   const port = await findFreePort();
   return await startFront([...onCore(serverCore), ...(await writeNginx(join(folder, "nginx"), files, port))], port);
@@ -142,65 +144,58 @@ function reportLatencies(name: string, results: readonly LoadResult[]): void {
 }
 
 describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capacity`, () => {
-  test(
-    "leave memory and open files as they are, and one response in a thousand about as fast as nginx's",
-    async () => {
-      const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, LOG_LEVEL: "error" };
-      const [file = ""] = await writeFiles(folder, { "products.ndjson": documents.join("\n") });
-      const feed = await writeFeed(folder, "feed", feedFiles);
-      expect((await pds(["import", "products", file], environment)).code).toBe(0);
-      expect((await pds(["import", "personalization", feed], environment)).code).toBe(0);
-      await using service = await startService(environment);
-      const filesBefore = openFiles(service.pid);
-      await pinAll(service.pid);
-      const nginxUrl = nginx ? await startNginx() : undefined;
+  test("leave memory and open files as they are, and one response in a thousand about as fast as nginx's", async () => {
+    const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, LOG_LEVEL: "error" };
+    await fillStore(environment, products, feedFiles);
+    await using service = await startService(environment);
+    const filesBefore = openFiles(service.pid);
+    await pinAll(service.pid);
+    const nginxUrl = nginx ? await startNginx() : undefined;
 
-      await using generator = new LoadProcess();
-      await generator.drive({ ...mixOf(service.url), seconds: 3 * probeSeconds });
-      const samples: Samples = { megabytes: [], files: [] };
-      const needed = Math.ceil(seconds / partSeconds);
-      const parts: Part[] = [];
-      for (let tries = 0; parts.length < needed && tries < 2 * needed; tries++) {
-        const part = await runPart(generator, service, nginxUrl, samples);
-        const isSteady = !isCampaign || driftOf(part) <= maxDrift;
-        if (isSteady) parts.push(part);
-        report(
-          `capacity ${part.capacities.map((capacity) => capacity.toFixed(0)).join(", then ")} requests per second` +
-            `${isSteady ? "" : ", does not count"}; sent ${part.rate.toFixed(0)}, processor time ` +
-            `${(100 * part.busy).toFixed(0)} % of that at capacity; p99.9 ${part.own.p999Ms.toFixed(2)} ms, nginx ` +
-            `${part.peer?.p999Ms.toFixed(2) ?? "none"} ms`,
-        );
-      }
-      expect(parts.length, "parts during which the machine was steady").toBe(needed);
+    await using generator = new LoadProcess();
+    await generator.drive({ ...mixOf(service.url), seconds: 3 * probeSeconds });
+    const samples: Samples = { megabytes: [], files: [] };
+    const needed = Math.ceil(seconds / partSeconds);
+    const parts: Part[] = [];
+    for (let tries = 0; parts.length < needed && tries < 2 * needed; tries++) {
+      const part = await runPart(generator, service, nginxUrl, samples);
+      const isSteady = !isCampaign || driftOf(part) <= maxDrift;
+      if (isSteady) parts.push(part);
+      report(
+        `capacity ${part.capacities.map((capacity) => capacity.toFixed(0)).join(", then ")} requests per second` +
+          `${isSteady ? "" : ", does not count"}; sent ${part.rate.toFixed(0)}, processor time ` +
+          `${(100 * part.busy).toFixed(0)} % of that at capacity; p99.9 ${part.own.p999Ms.toFixed(2)} ms, nginx ` +
+          `${part.peer?.p999Ms.toFixed(2) ?? "none"} ms`,
+      );
+    }
+    expect(parts.length, "parts during which the machine was steady").toBe(needed);
 
-      const { megabytes, files } = samples;
-      const third = Math.floor(megabytes.length / 3);
-      const [before, after] = [median(megabytes.slice(third, 2 * third)), median(megabytes.slice(2 * third))];
-      const own = parts.map((part) => part.own);
-      const peer = parts.flatMap((part) => part.peer ?? []);
-      const capacities = parts.flatMap((part) => part.capacities);
-      const rates = parts.map((part) => part.rate);
-      report(`capacity: ${describeRange(capacities, 0)} requests per second, sent ${describeRange(rates, 0)}`);
-      const busy = parts.map((part) => part.busy);
-      report(`processor time, as a share of that at capacity: ${describeRange(busy, 2)}`);
-      report(`memory: ${before.toFixed(1)}, then ${after.toFixed(1)} MB; files: ${describeRange(files, 0)}`);
-      reportLatencies("pds", own);
-      if (peer.length > 0) reportLatencies("nginx", peer);
-      // The generator throws if any response has another status than expected.
-      for (const { statuses } of own) {
-        expect(statuses["200"]).toBeGreaterThan(0);
-        expect(statuses["404"]).toBeGreaterThan(0);
-      }
-      await until("the connections are closed", () => openFiles(service.pid) <= filesBefore + 2);
-      // A short run is all warm-up, and on a busy machine.
-      if (!isCampaign) return;
-      expect(Math.max(...files)).toBeLessThanOrEqual(median(files) + 2);
-      expect(Math.abs(after / before - 1)).toBeLessThan(tolerance);
-      const p999Ms = (results: readonly LoadResult[]) => median(results.map((result) => result.p999Ms));
-      if (peer.length > 0) expect(p999Ms(own)).toBeLessThan(slower * p999Ms(peer));
-    },
-    (5 * seconds + 120) * 1000,
-  );
+    const { megabytes, files } = samples;
+    const third = Math.floor(megabytes.length / 3);
+    const [before, after] = [median(megabytes.slice(third, 2 * third)), median(megabytes.slice(2 * third))];
+    const own = parts.map((part) => part.own);
+    const peer = parts.flatMap((part) => part.peer ?? []);
+    const capacities = parts.flatMap((part) => part.capacities);
+    const rates = parts.map((part) => part.rate);
+    report(`capacity: ${describeRange(capacities, 0)} requests per second, sent ${describeRange(rates, 0)}`);
+    const busy = parts.map((part) => part.busy);
+    report(`processor time, as a share of that at capacity: ${describeRange(busy, 2)}`);
+    report(`memory: ${before.toFixed(1)}, then ${after.toFixed(1)} MB; files: ${describeRange(files, 0)}`);
+    reportLatencies("pds", own);
+    if (peer.length > 0) reportLatencies("nginx", peer);
+    // The generator throws if any response has another status than expected.
+    for (const { statuses } of own) {
+      expect(statuses["200"]).toBeGreaterThan(0);
+      expect(statuses["404"]).toBeGreaterThan(0);
+    }
+    await until("the connections are closed", () => openFiles(service.pid) <= filesBefore + 2);
+    // A short run is all warm-up, and on a busy machine.
+    if (!isCampaign) return;
+    expect(Math.max(...files)).toBeLessThanOrEqual(median(files) + 2);
+    expect(Math.abs(after / before - 1)).toBeLessThan(tolerance);
+    const p999Ms = (results: readonly LoadResult[]) => median(results.map((result) => result.p999Ms));
+    if (peer.length > 0) expect(p999Ms(own)).toBeLessThan(slower * p999Ms(peer));
+  });
 });
 
 /** Moves a process with all of its threads to the core of the servers: the generator has the other. */

@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import {
+  begin,
   casesFor,
   createStore,
   type Engine,
   type Environment,
-  endLeases,
   engines,
   type Finished,
   isCampaign,
-  main,
+  killRun,
   pds,
   type RunningService,
   serve,
@@ -66,21 +66,6 @@ async function succeed(world: World, job: string, also: Environment = {}): Promi
   const result = await run(world, job, also);
   expect(result).toMatchObject({ code: 0, outcome: "succeeded" });
   return result;
-}
-
-const begin = (job: string, environment: Environment) =>
-  Bun.spawn([process.execPath, main, "run", job], {
-    env: { PATH: "", ...environment } as Record<string, string>,
-    stdio: ["ignore", "ignore", "pipe"],
-    // A process group of its own, so that it can be killed together with its worker process.
-    detached: true,
-  });
-
-/** Kills the worker and its supervisor, so that neither can record the end of the run. */
-async function kill({ pid, exited }: Bun.Subprocess, { DATABASE_URL = "" }: Environment): Promise<void> {
-  process.kill(-pid, "SIGKILL");
-  await exited;
-  await endLeases(DATABASE_URL);
 }
 
 const allIds = ({ platform }: World) => platform.catalog.ids(0, platform.catalog.count);
@@ -166,27 +151,6 @@ for (const engine of engines) {
       await expectRight(world, [...ids.slice(5, 7), ...added]);
     });
 
-    test.each(
-      casesFor(engine, [
-        ["when the bulk operation fails", "fails", /bulk operation for \w+ ended as FAILED/],
-        ["when the bulk operation is refused", "refuses", /BulkRun.*colour/],
-      ] as const),
-    )("reads products page by page %s", async (_, how, why) => {
-      const ids = allIds(world);
-      for (const id of ids.slice(10, 14)) catalog.touch(id, titled(`${how} ${id}`));
-      catalog.remove(ids[14] ?? "");
-      // Each of the two operations is started twice.
-      if (how === "fails") platform.faults.add({ kind: "bulkFailed", part: 0.5, count: 4 });
-      const { origin } = how === "fails" ? platform : relay(platform, refusingBulk);
-      const { counts, notes } = await succeed(world, "catalog-reconcile", { SHOPIFY_API_URL: origin });
-      expect(counts).toBe(4);
-      expect(notes[0]).toMatch(why);
-      expect(notes[0]).toEndWith("; reading all products page by page instead");
-      expect(notes.slice(1)).toEqual(["removed 1 product that the platform no longer has"]);
-      await expectRight(world, ids);
-      expect((await succeed(world, "catalog-reconcile")).counts).toBe(0);
-    });
-
     test("starts a bulk operation again that failed", async () => {
       const ids = allIds(world);
       catalog.touch(ids[20] ?? "", titled("After a failure"));
@@ -232,29 +196,9 @@ for (const engine of engines) {
   afterAll(() => looking.stop());
 
   describe(`on ${engine}, a bulk result`, () => {
-    test.each(
-      casesFor(engine, [
-        ["with a later timestamp", {}],
-        ["with the same timestamp", { keepUpdatedAt: true }],
-      ] as const),
-    )("does not overwrite a later state, %s", async (_, options) => {
-      const { catalog: edited, bulk, counters } = few.platform;
-      bulk.change({ runningMs: 400 });
-      counters.reset();
-      const [id = "", other = ""] = allIds(few);
-      edited.touch(other, titled("In the result"));
-      const running = run(few, "catalog-reconcile");
-      await until("both bulk operations have started", () => counters.bulkRuns === 2);
-      edited.touch(id, quietly(`Later, ${JSON.stringify(options)}`), options);
-      const expected = (await readAnswers(few.platform, [id])).get(id);
-      await until("the later state is stored", async () => (await getAnswers(looking, [id])).get(id) === expected);
-      expect(await running).toMatchObject({ code: 0 });
-      expect((await getAnswers(few.service, [id])).get(id)).toBe(expected);
-      expect((await getAnswers(few.service, [other])).get(other)).toContain('"In the result"');
-    });
-
     test("does not restore a product that was removed meanwhile", async () => {
       const { catalog: edited, bulk, counters } = few.platform;
+      await succeed(few, "catalog-reconcile");
       bulk.change({ runningMs: 400 });
       counters.reset();
       const [id = ""] = allIds(few);
@@ -269,7 +213,6 @@ for (const engine of engines) {
 
   // The platform lists 250 on a page: these take two.
   const many = await createWorld(engine, { ...tiny, products: 260 });
-  const unreadable = await createWorld(engine, { ...tiny, products: 260 });
 
   describe(`on ${engine}, catalog-sync`, () => {
     test("stores everything at first, page by page", async () => {
@@ -290,22 +233,6 @@ for (const engine of engines) {
       );
       for (const [id, answer] of await getAnswers(many.service, ids)) expect(answer).toContain(`"Touched ${id}"`);
       await expectRightOf(many, allIds(many).slice(0, 100));
-    });
-
-    test("fails when products cannot be read, stores the others, and retries next time", async () => {
-      // The oldest three of two pages: the next run must return to them, not only to the latest
-      // changes.
-      unreadable.platform.faults.add({ kind: "status", status: 403, operation: "ProductById", count: 3 });
-      const result = await run(unreadable, "catalog-sync");
-      expect(result).toMatchObject({ code: 1, outcome: "failed", counts: 257 });
-      expect(result.stderr).toContain("3 products could not be read");
-      expect(result.notes).toHaveLength(3);
-      expect(await lastRun(unreadable, "catalog-sync")).toEqual({ outcome: "failed", counts: 257 });
-      const answers = [...(await getAnswers(unreadable.service, allIds(unreadable))).values()];
-      expect(answers.filter((answer) => answer === undefined)).toHaveLength(3);
-
-      expect((await succeed(unreadable, "catalog-sync")).counts).toBe(3);
-      await expectRight(unreadable);
     });
 
     test("removes a product that disappears after it was listed", async () => {
@@ -332,9 +259,9 @@ for (const engine of engines) {
         const before = await getAnswers(many.service, ids);
         for (const id of ids) killed.catalog.touch(id, titled(`Round ${round}`));
         killed.counters.reset();
-        const child = begin("catalog-sync", many.environment);
+        const child = begin(["run", "catalog-sync"], many.environment);
         await until("enough are read", () => countPlatformRequests(killed, "ProductById") >= moment);
-        await kill(child, many.environment);
+        await killRun(child, many.environment.DATABASE_URL ?? "");
         const after = await getAnswers(many.service, ids);
         const right = await readAnswers(killed, ids);
         const neither = [...after].filter(([id, answer]) => answer !== before.get(id) && answer !== right.get(id));
@@ -346,27 +273,6 @@ for (const engine of engines) {
         expect(countPlatformRequests(killed, "ProductById")).toBeWithin(1, 251 - brought);
       }
       await expectRight(many);
-    });
-  });
-
-  describe(`on ${engine}, a run that is stopped`, () => {
-    test.each([
-      ["catalog-sync", "ProductById"],
-      ["catalog-reconcile", "BulkOperation"],
-    ])("ends soon as failed: %s", async (job, operation) => {
-      for (const id of allIds(many)) many.platform.catalog.touch(id, titled("Stopped"));
-      many.platform.bulk.change({ runningMs: 20_000 });
-      many.platform.counters.reset();
-      const child = begin(job, many.environment);
-      await until("it is at work", () => countPlatformRequests(many.platform, operation) > 0);
-      const signaledMs = performance.now();
-      child.kill("SIGTERM");
-      expect(await child.exited).toBe(1);
-      expect(performance.now() - signaledMs).toBeLessThan(3000);
-      expect(await child.stderr.text()).toContain("stopped by SIGTERM");
-      expect((await lastRun(many, job)).outcome).toBe("failed");
-      // Its bulk operations are canceled.
-      expect(many.platform.bulk.list().filter(({ status }) => status === "RUNNING")).toEqual([]);
     });
   });
 }

@@ -87,6 +87,9 @@ interface Ended {
 const lastRun = async (world: World) =>
   (await look<Ended>(world, "SELECT outcome, reason, log FROM run ORDER BY id DESC LIMIT 1"))[0];
 
+const expectFailed = async (world: World, reason: RegExp) =>
+  expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(reason) });
+
 /** Lists the generations that still have tables or a record. */
 async function generations({ environment }: World): Promise<number[]> {
   await using sql = await connectTo(`${environment.DATABASE_URL}`);
@@ -109,6 +112,13 @@ function expectOneSentence({ code, stderr }: Finished, ...parts: RegExp[]): void
 describe("with a full temporary folder", () => {
   const isFull = /the temporary folder \S+\/tmp is full: .*; free some space, or set TMPDIR to another folder/;
 
+  /** Expects a failure in one sentence that leaves no files. */
+  async function expectFull(world: World, finished: Finished, ...parts: RegExp[]): Promise<void> {
+    expectOneSentence(finished, isFull, ...parts);
+    expect(await litter(world)).toEqual([]);
+    await expectFailed(world, isFull);
+  }
+
   test.each([
     ["an https feed", "web"],
     ["a feed in a bucket", "bucket"],
@@ -119,18 +129,15 @@ describe("with a full temporary folder", () => {
     const source = kind === "web" ? serveFeed(largeFiles) : "s3://feeds/";
     const environment = { ...world.environment, ...store.environment };
     const finished = await pdsWithLimit(1000, ["import", "personalization", source], environment);
-    expectOneSentence(finished, isFull, /EFBIG/);
-    expect(await litter(world)).toEqual([]);
-    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+    await expectFull(world, finished, /EFBIG/);
   });
 
   test.skipIf(!canMount)("an import of a feed that fills the disk does the same", async () => {
     const world = await createWorld();
     const disk = { folder: world.temporary, size: "200k", after: `echo left: $(ls -A ${world.temporary})` };
     const finished = await pdsOnDisk(disk, ["import", "personalization", serveFeed(largeFiles)], world.environment);
-    expectOneSentence(finished, isFull, /ENOSPC/);
     expect(finished.stdout).toBe("left:\n");
-    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
+    await expectFull(world, finished, /ENOSPC/);
   });
 
   describe("while an import sorts more rows than fit into its memory", () => {
@@ -143,9 +150,7 @@ describe("with a full temporary folder", () => {
     const files = { ...feedFiles, "pzlines.csv": `${[header, ...unsorted].join("\n")}\n` };
 
     async function expectCleanFailure(world: World, feed: string, finished: Finished, code: RegExp): Promise<void> {
-      expectOneSentence(finished, isFull, code);
-      expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
-      expect(await litter(world)).toEqual([]);
+      await expectFull(world, finished, code);
       expect(await generations(world)).toHaveLength(1);
       expect(await pds(["import", "personalization", feed], world.environment)).toMatchObject({ code: 0 });
       expect(await litter(world)).toEqual([]);
@@ -174,11 +179,8 @@ describe("with a full temporary folder", () => {
       "pds.toml": `[jobs.personalization-import]\nsource = "${serveFeed(largeFiles)}"\nsettle_seconds = 0\n`,
     });
     const finished = await pdsWithLimit(1000, ["run", "personalization-import"], { ...world.environment, PDS_CONFIG });
-    expectOneSentence(finished, isFull);
-    const run = await lastRun(world);
-    expect(run).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
-    expect(run?.log?.split("\n")).toHaveLength(1);
-    expect(await litter(world)).toEqual([]);
+    await expectFull(world, finished);
+    expect((await lastRun(world))?.log?.split("\n")).toHaveLength(1);
   });
 
   test("catalog-reconcile fails in one sentence, does not retry the download, and leaves no files", async () => {
@@ -187,10 +189,8 @@ describe("with a full temporary folder", () => {
     const [PDS_CONFIG = ""] = await writeFiles(world.folder, { "pds.toml": "[jobs.catalog-reconcile]\n" });
     const environment = { ...world.environment, ...environmentOf(platform), PDS_CONFIG };
     const finished = await pdsWithLimit(400, ["run", "catalog-reconcile"], environment);
-    expectOneSentence(finished, isFull, /EFBIG/);
+    await expectFull(world, finished, /EFBIG/);
     expect(platform.counters.bulkDownloads).toBe(1);
-    expect(await litter(world)).toEqual([]);
-    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(isFull) });
     expect(await pds(["run", "catalog-reconcile"], environment)).toMatchObject({ code: 0 });
   });
 
@@ -267,45 +267,35 @@ describe("with a full store disk", () => {
     answers.push(await ask());
     expectOneSentence(finished, cannotGrow);
     expect(await generations(world)).toEqual(before);
-    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(cannotGrow) });
+    await expectFailed(world, cannotGrow);
     expect(answers[0]?.status).toBe(200);
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     // Where there is room it succeeds.
     expect(await pds(["import", "personalization", large], world.environment)).toMatchObject({ code: 0 });
   });
 
-  test.skipIf(!canMount)("an import stops while there is room to clean up, and says how much it needs", async () => {
-    const world = await createWorld();
-    const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
-    const store = join(world.folder, "disk");
-    const kept = join(world.folder, "kept");
-    await mkdir(store);
-    await mkdir(kept);
-    const disk = { folder: store, size: "18m", after: `cp ${store}/* ${kept}` };
-    const finished = await pdsOnDisk(disk, ["import", "personalization", large], {
-      ...world.environment,
-      DATABASE_URL: `sqlite:${store}/pds.sqlite`,
-    });
-    expectOneSentence(finished, /DATABASE_URL: the disk of \S+ is full: \d+ MB are left, and an import needs 16 MB/);
-    const copy = { ...world, environment: { ...world.environment, DATABASE_URL: `sqlite:${kept}/pds.sqlite` } };
-    expect(await generations(copy)).toEqual([]);
-    expect(await lastRun(copy)).toMatchObject({ outcome: "failed", reason: expect.stringContaining("MB are left") });
-  });
-
-  test.skipIf(!canMount)("a feed that fits is imported after one that did not", async () => {
-    const world = await createWorld();
-    const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
-    const small = await writeFeed(world.folder, "small");
-    const store = join(world.folder, "disk");
-    await mkdir(store);
-    const disk = { folder: store, size: "18m", after: `${process.execPath} ${main} import personalization ${small}` };
-    const { code, stdout, stderr } = await pdsOnDisk(disk, ["import", "personalization", large], {
-      ...world.environment,
-      DATABASE_URL: `sqlite:${store}/pds.sqlite`,
-    });
-    expect({ code, isFull: stderr.includes("is full") }).toEqual({ code: 1, isFull: true });
-    expect(stdout).toMatch(/imported for/);
-  });
+  test.skipIf(!canMount)(
+    "an import stops while there is room to clean up, after which one that fits succeeds",
+    async () => {
+      const world = await createWorld();
+      const large = await writeFeed(world.folder, "large", { ...feedFiles, "pzlines.csv": linesOf(450_000) });
+      const small = await writeFeed(world.folder, "small");
+      const store = join(world.folder, "disk");
+      const kept = join(world.folder, "kept");
+      await mkdir(store);
+      await mkdir(kept);
+      const after = `cp ${store}/* ${kept}; ${process.execPath} ${main} import personalization ${small} 2>/dev/null`;
+      const finished = await pdsOnDisk({ folder: store, size: "18m", after }, ["import", "personalization", large], {
+        ...world.environment,
+        DATABASE_URL: `sqlite:${store}/pds.sqlite`,
+      });
+      expectOneSentence(finished, /DATABASE_URL: the disk of \S+ is full: \d+ MB are left, and an import needs 16 MB/);
+      expect(finished.stdout).toMatch(/imported for/);
+      const copy = { ...world, environment: { ...world.environment, DATABASE_URL: `sqlite:${kept}/pds.sqlite` } };
+      expect(await generations(copy)).toEqual([]);
+      await expectFailed(copy, /MB are left/);
+    },
+  );
 
   test.skipIf(!canHaveSmallDisk)("the same is so of a server's", async () => {
     const postgres = await createPostgres([], 24);
@@ -322,7 +312,7 @@ describe("with a full store disk", () => {
     const finished = await pds(["import", "personalization", large], world.environment);
     expectOneSentence(finished, cannotGrow, /No space left on device/);
     expect(await generations(world)).toEqual(before);
-    expect(await lastRun(world)).toMatchObject({ outcome: "failed", reason: expect.stringMatching(cannotGrow) });
+    await expectFailed(world, cannotGrow);
     expect(await (await service.get("/api/v1/products/pz/MUG")).text()).toBe(answer);
     const small = await writeFeed(world.folder, "again", { ...feedFiles, "pzlines.csv": linesOf(1000) });
     expect(await pds(["import", "personalization", small, "--force"], world.environment)).toMatchObject({ code: 0 });

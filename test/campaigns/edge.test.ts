@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { createSequence } from "../../bench/support/sequence.ts";
-import { toJson } from "../../src/base/json.ts";
-import { toProduct } from "../support/catalog.ts";
+import { changeProduct, insertProducts, toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { findFreePort } from "../support/free-port.ts";
 import {
@@ -35,13 +34,13 @@ async function startEdge(engine: Engine, keys: number) {
   const url = await createMigratedStore(engine);
   const sql = await connectTo(url);
   cleanUp(() => sql.close());
-  const rowOf = (key: number, version: number) => {
-    const document = toJson(toProduct(idOf(key), { title: `v${version}` }));
-    return { id: idOf(key), document, tag: `v${version}`, updated_at: "" };
-  };
+  const productOf = (key: number, version: number) => toProduct(idOf(key), { title: `v${version}` });
   for (let from = 0; from < keys; from += 1000) {
-    const rows = Array.from({ length: Math.min(1000, keys - from) }, (_, index) => rowOf(from + index, 0));
-    await sql`INSERT INTO product ${sql(rows)}`;
+    const length = Math.min(1000, keys - from);
+    await insertProducts(
+      sql,
+      Array.from({ length }, (_, index) => productOf(from + index, 0)),
+    );
   }
 
   const folder = await temporaryFolder();
@@ -79,8 +78,7 @@ async function startEdge(engine: Engine, keys: number) {
   const change = async (key: number): Promise<number> => {
     const version = (versions[key] ?? 0) + 1;
     versions[key] = version;
-    const { id, document, tag } = rowOf(key, version);
-    await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${id}`;
+    await changeProduct(sql, productOf(key, version));
     return version;
   };
   /** Whether everything was purged twice. */

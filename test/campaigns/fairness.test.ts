@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { request } from "node:http";
 import { join } from "node:path";
-import { toJson } from "../../src/base/json.ts";
 import { haproxy, nginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
-import { type Environment, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { fillStore } from "../support/import-here.ts";
+import { type Environment, temporaryFolder } from "../support/pds.ts";
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { canSeeProcesses, type ServiceProcess, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
@@ -16,14 +16,13 @@ import { until } from "../support/until.ts";
 const small = "/api/v1/products/2";
 const folder = await temporaryFolder();
 const platform = startPlatform({ products: 1 });
-const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(2)) });
 const installed = listInstalled(["haproxy", "nginx"]);
 const balancers = [haproxy, nginx].filter(({ program }) => installed.includes(program));
 
 async function start(settings: Environment = {}): Promise<ServiceProcess> {
   const own = await temporaryFolder();
   const environment = { DATABASE_URL: `sqlite:${join(own, "pds.sqlite")}`, SCHEDULER: "off", LOG_LEVEL: "error" };
-  expect((await pds(["import", "products", products], environment)).code).toBe(0);
+  await fillStore(environment, [toProduct(2)]);
   return await startService({ ...environment, ...settings });
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
@@ -14,6 +14,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { countPlatformRequests, environmentOf, startPlatform } from "../support/platform.ts";
+import { readinessOf } from "../support/service-process.ts";
 import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
@@ -22,21 +23,14 @@ const folder = await temporaryFolder();
 
 const silence = startSilence();
 
-const [products = "", manyProducts = ""] = await writeFiles(folder, {
-  "products.ndjson": `${toJson(toProduct(1))}\n`,
-  "many.ndjson": Array.from({ length: 3000 }, (_, index) => `${toJson(toProduct(index + 1))}\n`).join(""),
-});
-const lines = Array.from({ length: 6000 }, (_, index) => `SKU-${index},SCRIPT,1,A\n`).join("");
-const [small, large] = await Promise.all([
-  writeFeed(folder, "small"),
-  writeFeed(folder, "large", { ...feedFiles, "pzlines.csv": feedFiles["pzlines.csv"] + lines }),
-]);
+const [products = ""] = await writeFiles(folder, { "products.ndjson": `${toJson(toProduct(1))}\n` });
+const small = await writeFeed(folder, "small");
 
 const feedTable = (brand: string, source: string) =>
   `[[jobs.personalization-import]]\nbrand = "${brand}"\nsource = "${source}"\nsettle_seconds = 0\n`;
 
 const everySecond = 'schedule = "* * * * * *"';
-const [established = "", hanging = "", onlyHanging = "", failing = "", many = "", platformJobs = "", syncing = ""] =
+const [established = "", hanging = "", onlyHanging = "", failing = "", platformJobs = "", syncing = ""] =
   await writeFiles(folder, {
     "established.toml": `[jobs.catalog-import]\nsource = ["${products}"]\n${everySecond}\n`,
     "hanging.toml": [
@@ -47,11 +41,6 @@ const [established = "", hanging = "", onlyHanging = "", failing = "", many = ""
     ].join("\n"),
     "onlyHanging.toml": feedTable("hangs", silence.url.href),
     "failing.toml": '[jobs.catalog-import]\nsource = ["/nowhere.ndjson"]\nretries = 2\nretry_seconds = 1\n',
-    "many.toml": [
-      `[jobs.catalog-import]\nsource = ["${manyProducts}"]\n`,
-      ...["one", "two", "three"].map((brand) => feedTable(brand, large)),
-      "[jobs.history-retention]\n",
-    ].join("\n"),
     "platform.toml": '[jobs.catalog-reconcile]\nschedule = "off"\n[jobs.catalog-sync]\nschedule = "off"\n',
     "syncing.toml": `[jobs.catalog-reconcile]\nschedule = "off"\n[jobs.catalog-sync]\n${everySecond}\n`,
   });
@@ -76,28 +65,6 @@ function openRuns(url: string) {
 }
 
 describe.each([...engines])("on %s, first runs", (engine) => {
-  test("of several jobs run side by side and succeed once each", async () => {
-    const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-    await using service = await serve({ ...store, PDS_CONFIG: many });
-    const runs = openRuns(store.DATABASE_URL);
-    const isLoaded = async () => {
-      const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
-      return checks.data === "ok";
-    };
-    await until("every first run has ended", isLoaded);
-    const succeeded = { scheduled: null, outcome: "succeeded", attempt: 1 };
-    const feedJob = { job: "personalization-import", ...succeeded };
-    expect((await runs()).toSorted((a, b) => (a.job + a.brand < b.job + b.brand ? -1 : 1))).toEqual([
-      { job: "catalog-import", brand: "acme", ...succeeded },
-      { job: "history-retention", brand: "acme", ...succeeded },
-      { ...feedJob, brand: "one" },
-      { ...feedJob, brand: "three" },
-      { ...feedJob, brand: "two" },
-    ]);
-    expect((await service.get("/api/v1/products/3000")).status).toBe(200);
-    expect(await (await service.get("/api/v1/products/pz/SKU-5999")).text()).toContain("SCRIPT");
-  });
-
   test.concurrent("that hang delay no other job, schedule, or request, and take no replica with data out of rotation", async () => {
     const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
     expect((await importHere(["run", "catalog-import"], { ...store, PDS_CONFIG: established })).code).toBe(0);
@@ -123,17 +90,10 @@ describe.each([...engines])("on %s, first runs", (engine) => {
       expect(of("history-retention")[0]).toMatchObject({ outcome: "succeeded" });
       const data = "the first run has not finished: personalization-import for hangs";
       // A service notices a while later that a run has ended, which another one may have supervised.
-      for (const { get } of services) {
-        await until("only the run that hangs is left", async () =>
-          (await (await get("/readyz")).text()).includes(`"${data}"`),
-        );
+      for (const { url } of services) {
+        await until("only the run that hangs is left", async () => (await readinessOf(url)).checks.data === data);
       }
-      const responses = await Promise.all(
-        services.map(async (service) => {
-          const response = await service.get("/readyz");
-          return { code: response.status, ...((await response.json()) as { status: string; checks: object }) };
-        }),
-      );
+      const responses = await Promise.all(services.map(({ url }) => readinessOf(url)));
       for (const response of responses) {
         expect(response).toEqual({
           code: 200,
@@ -184,8 +144,7 @@ test.concurrent("with STALE_DATA=fail, a new store is not ready before its first
   expect(performance.now() - begunAt).toBeGreaterThan(9500);
   const data = "the first run has not finished: personalization-import for hangs";
   expect(service.log()).toContain(`listening before all data is available: ${data}`);
-  const response = await service.get("/readyz");
-  expect({ code: response.status, ...((await response.json()) as object) }).toMatchObject({
+  expect(await readinessOf(service.url)).toMatchObject({
     code: 503,
     status: "not ready",
     checks: { data },
@@ -211,10 +170,7 @@ test.concurrent("readiness does not wait for a job that has run on its schedule"
   const platform = startPlatform({ products: 3, bulk: { createdMs: 0, runningMs: 60_000 } });
   const store = { DATABASE_URL: await createStore("sqlite"), BRAND: "acme" };
   await using service = await serve({ ...store, ...environmentOf(platform), PDS_CONFIG: syncing });
-  const data = async () => {
-    const { checks } = (await (await service.get("/readyz")).json()) as { checks: { data: string } };
-    return checks.data;
-  };
+  const data = async () => (await readinessOf(service.url)).checks.data;
   const expected = "the first run has not finished: catalog-reconcile for acme";
   await until("only the reconcile is missing", async () => (await data()) === expected);
 });

@@ -1,12 +1,12 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
-import type { Socket } from "bun";
 import fc from "fast-check";
-import { parseJson, toJson } from "../../src/base/json.ts";
+import { parseJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles } from "../support/feed.ts";
+import { fillStore } from "../support/import-here.ts";
 import { problemsOf, type Schema, type Schemas } from "../support/json-schema.ts";
-import { createStore, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, isCampaign } from "../support/pds.ts";
 import { rawRequests } from "../support/raw-requests.ts";
 import {
   canSeeProcesses,
@@ -16,14 +16,14 @@ import {
   startService,
 } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
-import { parseResponse, type WireResponse } from "../support/wire.ts";
+import { parseResponse, Wire, type WireResponse } from "../support/wire.ts";
 
 // Valid requests with unusual values, and malformed ones as an attacker might send them.
 
 /** Number of requests, two thirds of them valid; a full campaign sets more. */
 const requests = Number(process.env.FUZZ_REQUESTS ?? 3000);
 const validRequests = Math.ceil((requests * 2) / 3);
-const timeoutMs = 30_000 + requests * 10;
+setDefaultTimeout(60_000 + requests * 10);
 /** Upper limit of the service's memory, which starts below 100. */
 const maxMegabytes = 400;
 
@@ -49,7 +49,6 @@ let service: ServiceProcess;
 let operations: readonly Operation[] = [];
 let schemas: Schemas = {};
 
-const folder = await temporaryFolder();
 const environment = {
   // PostgreSQL, because it does not accept every text.
   DATABASE_URL: await createStore("postgres"),
@@ -59,11 +58,9 @@ const environment = {
 };
 
 beforeAll(async () => {
-  const products = ids.slice(0, 3).map((id) => toJson(toProduct(BigInt(id))));
+  const products = ids.slice(0, 3).map((id) => toProduct(BigInt(id)));
   const files = { ...feedFiles, "pzlines.csv": `${feedFiles["pzlines.csv"]}ä😀,NOTE,1,A\n..,NOTE,1,A\n` };
-  const [file = ""] = await writeFiles(folder, { "products.ndjson": products.join("\n") });
-  await pds(["import", "products", file], environment);
-  await pds(["import", "personalization", await writeFeed(folder, "feed", files)], environment);
+  await fillStore(environment, products, files);
   service = await startService(environment);
   const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi;
   schemas = document.components.schemas;
@@ -249,75 +246,6 @@ function textOf({ method, host, target, fields: lines, body }: ValidRequest): st
   }[method === "GET" || method === "HEAD" ? "none" : body];
   const hosts = host.split(",").map((name) => `Host: ${name}\r\n`);
   return `${method} ${target} HTTP/1.1\r\n${hosts.join("")}${lines.map((line) => `${line}\r\n`).join("")}${end}`;
-}
-
-// Connections
-
-/** A connection that sends text and collects all bytes that it receives. */
-class Wire {
-  bytes: Buffer = Buffer.alloc(0);
-  isClosed = false;
-  readonly url: string;
-  #socket: Socket<undefined> | undefined;
-  #unsent: Buffer = Buffer.alloc(0);
-  #wake: (() => void) | undefined;
-
-  private constructor(url: string) {
-    this.url = url;
-  }
-
-  static async open(url = service.url): Promise<Wire> {
-    const wire = new Wire(url);
-    const { hostname, port } = new URL(url);
-    const end = () => {
-      wire.isClosed = true;
-      wire.#wake?.();
-    };
-    wire.#socket = await Bun.connect<undefined>({
-      hostname,
-      port: Number(port),
-      socket: {
-        data: (_, chunk) => {
-          wire.bytes = Buffer.concat([wire.bytes, chunk]);
-          wire.#wake?.();
-        },
-        drain: () => wire.#send(),
-        close: end,
-        end,
-        error: end,
-      },
-    });
-    return wire;
-  }
-
-  write(text: string): void {
-    this.#unsent = Buffer.concat([this.#unsent, Buffer.from(text, "latin1")]);
-    this.#send();
-  }
-
-  #send(): void {
-    const written = this.#socket?.write(this.#unsent) ?? -1;
-    this.#unsent = this.#unsent.subarray(Math.max(0, written));
-  }
-
-  /** Waits until there is enough, the other side has closed, or for so long. */
-  async receive(isEnough: (bytes: Buffer) => boolean, withinMs: number): Promise<void> {
-    const endMs = performance.now() + withinMs;
-    while (!this.isClosed && !isEnough(this.bytes)) {
-      const leftMs = endMs - performance.now();
-      if (leftMs <= 0) break;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, leftMs);
-      this.#wake = resolve;
-      await promise;
-      clearTimeout(timer);
-    }
-  }
-
-  end(): void {
-    this.isClosed = true;
-    this.#socket?.terminate();
-  }
 }
 
 // Responses
@@ -538,7 +466,7 @@ async function expectHealthy(): Promise<void> {
 
 describe("requests that HTTP allows", () => {
   test("get the right response for every known hostile name, in every place", async () => {
-    const wire = await Wire.open();
+    const wire = await Wire.open(service.url);
     for (const place of ["/api/v1/products/", "/api/v1/products/pz/", "/api/v1/histories/", "/"]) {
       for (const name of [...known, ...edges, ...hostile]) {
         const target = `${place}${sendable(name)}`;
@@ -548,25 +476,21 @@ describe("requests that HTTP allows", () => {
     wire.end();
   });
 
-  test(
-    "get the right responses, in their order",
-    async () => {
-      let wire = await Wire.open();
-      let sent = 0;
-      const property = fc.asyncProperty(fc.array(validRequest, { minLength: 1, maxLength: 3 }), async (requested) => {
-        if (wire.isClosed) wire = await Wire.open();
-        sent += requested.length;
-        const problems = await sendAll(wire, requested);
-        if (problems.length > 0) wire.end();
-        expect(problems).toEqual([]);
-      });
-      while (sent < validRequests) await fc.assert(property, { numRuns: 500 });
-      wire.end();
-      await expectHealthy();
-      report(sent, "valid");
-    },
-    timeoutMs,
-  );
+  test("get the right responses, in their order", async () => {
+    let wire = await Wire.open(service.url);
+    let sent = 0;
+    const property = fc.asyncProperty(fc.array(validRequest, { minLength: 1, maxLength: 3 }), async (requested) => {
+      if (wire.isClosed) wire = await Wire.open(service.url);
+      sent += requested.length;
+      const problems = await sendAll(wire, requested);
+      if (problems.length > 0) wire.end();
+      expect(problems).toEqual([]);
+    });
+    while (sent < validRequests) await fc.assert(property, { numRuns: 500 });
+    wire.end();
+    await expectHealthy();
+    report(sent, "valid");
+  });
 
   const parameters = { "{sku}": "MUG", "{order}": "asc", "{id}": "1", "{handle}": "plate-1", "{locale}": "en" };
 
@@ -726,7 +650,7 @@ function hasOneHost(text: string): boolean {
 
 /** @returns what is wrong with the response */
 async function sendMalformed({ text, cuts, part }: MalformedRequest): Promise<string[]> {
-  const wire = await Wire.open();
+  const wire = await Wire.open(service.url);
   const sent = text.slice(0, Math.ceil(text.length * part));
   const at = [0, ...cuts.map((cut) => Math.floor(cut * sent.length)).sort((a, b) => a - b), sent.length];
   for (let index = 1; index < at.length; index++) {
@@ -765,18 +689,14 @@ async function sendMalformed({ text, cuts, part }: MalformedRequest): Promise<st
 }
 
 describe("malformed, split, and interrupted requests", () => {
-  test(
-    "are rejected or get a response, and do no harm",
-    async () => {
-      let sent = 0;
-      const property = fc.asyncProperty(fc.array(malformedRequest, { minLength: 1, maxLength: 20 }), async (all) => {
-        sent += all.length;
-        expect((await Promise.all(all.map(sendMalformed))).flat()).toEqual([]);
-      });
-      while (sent < requests - validRequests) await fc.assert(property, { numRuns: 50, endOnFailure: !isCampaign });
-      await expectHealthy();
-      report(sent, "malformed");
-    },
-    timeoutMs,
-  );
+  test("are rejected or get a response, and do no harm", async () => {
+    let sent = 0;
+    const property = fc.asyncProperty(fc.array(malformedRequest, { minLength: 1, maxLength: 20 }), async (all) => {
+      sent += all.length;
+      expect((await Promise.all(all.map(sendMalformed))).flat()).toEqual([]);
+    });
+    while (sent < requests - validRequests) await fc.assert(property, { numRuns: 50, endOnFailure: !isCampaign });
+    await expectHealthy();
+    report(sent, "malformed");
+  });
 });

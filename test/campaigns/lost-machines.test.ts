@@ -4,7 +4,7 @@ import { writeFeed } from "../support/feed.ts";
 import { isCampaign, migrateStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
-import { childrenOf, spawnService, startService } from "../support/service-process.ts";
+import { childrenOf, spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // A replica is lost in the transaction that makes its import current. The server keeps the
@@ -83,19 +83,4 @@ describe("the imports after a machine was lost in a transaction", () => {
       await drop();
     },
   );
-});
-
-test("a service that is cut off from its store stops all the same", async () => {
-  const { url, drop } = await createPostgresDatabase();
-  const proxy = await startProxy(url);
-  await migrateStore(url);
-  await using service = await startService({ DATABASE_URL: proxy.url });
-  proxy.cut();
-  const notices = () => service.log().includes("the store is unreachable");
-  await until("it notices", notices);
-  const { code, tookMs } = await service.end("SIGTERM");
-  expect(code).toBe(0);
-  // It gives up its connections after ten seconds of silence.
-  expect(tookMs).toBeLessThan(60_000);
-  await drop();
 });

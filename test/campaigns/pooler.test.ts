@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { toJson } from "../../src/base/json.ts";
-import { toProduct } from "../support/catalog.ts";
+import { insertProducts, toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { writeFeed } from "../support/feed.ts";
+import { feedOf, writeFeed } from "../support/feed.ts";
 import { connectTo, isCampaign, migrateStore, pds, temporaryFolder } from "../support/pds.ts";
 import { answers, pgbouncer, startPooler } from "../support/pooler.ts";
 import { createPostgres } from "../support/postgres.ts";
@@ -36,8 +35,10 @@ test.skipIf(pgbouncer === null)("replicas outlive everything that happens to the
     "idle_in_transaction_session_timeout = '5s'",
   ])
     await sql.unsafe(`ALTER ROLE pds SET ${parameter}`);
-  const rowOf = (id: number) => ({ id, document: toJson(toProduct(id)), tag: `v${id}`, updated_at: "" });
-  await sql`INSERT INTO product ${sql(steadyIds.map(rowOf))}`;
+  await insertProducts(
+    sql,
+    steadyIds.map((id) => toProduct(id)),
+  );
   // Connections to the server are replaced all the time, and forget their state after each transaction.
   const pooler = await startPooler(postgres.url, {
     default_pool_size: poolSize,
@@ -58,11 +59,7 @@ test.skipIf(pgbouncer === null)("replicas outlive everything that happens to the
   /** Imports a feed with one more SKU, which every replica shows when it reads the store. */
   const importNext = async () => {
     const sku = `SKU${++imports}`;
-    const feed = await writeFeed(folder, sku, {
-      "pzlines.csv": `sku_id,style_code,style_display_seq,style_sku_status\n${sku},S,1,A\n`,
-      "pzstyles.csv": "style_code,line_status,line_display_seq,choice_type,instruct_text\nS,A,1,F,Font\n",
-      "pzchoices.csv": "choice_type,choice_status,choice_display_seq,choice_value\nF,A,1,Serif\n",
-    });
+    const feed = await writeFeed(folder, sku, feedOf([sku]));
     const args = ["import", "personalization", feed, "--brand", "acme", "--force"];
     expect(await pds(args, environment)).toMatchObject({ code: 0 });
     return sku;

@@ -16,7 +16,6 @@ const suites = [
   ...(isCampaign
     ? [
         "test/catalog/import.test.ts",
-        "test/campaigns/transfer.test.ts",
         "test/jobs/operations.test.ts",
         "test/personalization/import.test.ts",
         "test/personalization/rollback.test.ts",

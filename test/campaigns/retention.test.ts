@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { percentile } from "../../bench/support/statistics.ts";
 import {
+  begin,
   connectTo,
   createStore,
   enginesOf,
   isCampaign,
-  main,
   migrateStore,
   serve,
   temporaryFolder,
@@ -41,16 +42,11 @@ describe.each([...enginesOf("postgres")])("on %s, the removal of many old runs",
         times.push(performance.now() - begunAt);
         await Bun.sleep(2);
       }
-      times.sort((a, b) => a - b);
-      return times[Math.floor(times.length * 0.99)] ?? 0;
+      return percentile(times, 0.99);
     };
     const aloneMs = await measure(() => true);
 
-    const job = () =>
-      Bun.spawn([process.execPath, main, "run", "history-retention"], {
-        env: { PATH: process.env.PATH ?? "", ...environment },
-        stdio: ["ignore", "ignore", "ignore"],
-      });
+    const job = () => begin(["run", "history-retention"], environment);
     const stopped = job();
     await until("it has removed some", async () => (await count()) < many);
     stopped.kill("SIGTERM");

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,11 +8,11 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toProduct } from "../support/catalog.ts";
 import { writeFeed } from "../support/feed.ts";
 import {
+  begin,
   connectTo,
   type Engine,
   type Environment,
   type Finished,
-  main,
   pds,
   type RunningService,
   serve,
@@ -30,6 +30,7 @@ const { concurrent } = test;
 /** Tests that must find child processes are skipped on systems without /proc. */
 const withProcesses = concurrent.skipIf(!canSeeProcesses);
 const longMs = 180_000;
+setDefaultTimeout(longMs);
 
 const brand = "acme";
 const everySecond = 'schedule = "* * * * * *"';
@@ -129,14 +130,10 @@ async function createWorld(
 /** Waits until a job has a number of finished runs, and returns them. */
 async function ended({ runs }: World, count: number, which: Partial<Run> = {}): Promise<Run[]> {
   let found: Run[] = [];
-  await until(
-    `${count} runs have ended`,
-    async () => {
-      found = (await runs()).filter((run) => run.finishedAt !== null && matches(run, which));
-      return found.length >= count;
-    },
-    longMs,
-  );
+  await until(`${count} runs have ended`, async () => {
+    found = (await runs()).filter((run) => run.finishedAt !== null && matches(run, which));
+    return found.length >= count;
+  });
   return found;
 }
 
@@ -202,121 +199,84 @@ const hangingSync = `${hangingPlatform}\n[jobs.catalog-sync]\n${everySecond}\n`;
 const syncedBefore = ["catalog-sync"];
 
 describe("a run that hangs", () => {
-  withProcesses(
-    "is killed if it ignores SIGTERM, and keeps its lease until then",
-    async () => {
-      await using world = await createWorld("postgres", `${shortLease}${hangingSync}limit_seconds = 1`, syncedBefore);
-      const service = await world.start();
-      const first = await underWay(world);
-      const pid = await processOf(first, service);
-      // A stopped process does not receive SIGTERM, only SIGKILL.
-      process.kill(pid, "SIGSTOP");
-      await isGone(pid);
-      await ended(world, 1);
-      await underWay(world);
-      const [run, next] = await world.stop();
-      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it exceeded its time limit of 1 s" });
-      expect(secondsOf(run as Run)).toBeGreaterThan(10.9);
-      expect((next?.startedAt ?? "") >= (run?.finishedAt ?? "~")).toBe(true);
-    },
-    longMs,
-  );
-
-  withProcesses(
-    "fails at its time limit, and the next run starts",
-    async () => {
-      await using world = await createWorld("sqlite", `${hangingSync}limit_seconds = 1`, syncedBefore);
-      const service = await world.start();
-      const pid = await processOf(await underWay(world), service);
-      await ended(world, 2);
-      expect(isAlive(pid)).toBe(false);
-      const runs = await world.stop();
-      expectInTurn(runs);
-      for (const run of runs.slice(0, 2)) {
-        expect(run).toMatchObject({ outcome: "failed", reason: "it exceeded its time limit of 1 s", attempt: 1 });
-        expect(secondsOf(run)).toBeGreaterThan(0.9);
-      }
-    },
-    longMs,
-  );
+  withProcesses("is killed if it ignores SIGTERM, and keeps its lease until then", async () => {
+    await using world = await createWorld("postgres", `${shortLease}${hangingSync}limit_seconds = 1`, syncedBefore);
+    const service = await world.start();
+    const first = await underWay(world);
+    const pid = await processOf(first, service);
+    // A stopped process does not receive SIGTERM, only SIGKILL.
+    process.kill(pid, "SIGSTOP");
+    await isGone(pid);
+    await ended(world, 1);
+    await underWay(world);
+    const [run, next] = await world.stop();
+    expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "it exceeded its time limit of 1 s" });
+    expect(secondsOf(run as Run)).toBeGreaterThan(10.9);
+    expect((next?.startedAt ?? "") >= (run?.finishedAt ?? "~")).toBe(true);
+  });
 });
 
 describe("a run whose processes are killed", () => {
-  withProcesses(
-    "is abandoned when its service is killed, also beside other runs",
-    async () => {
-      await using world = await createWorld("sqlite", `${hangingSync}[jobs.catalog-reconcile]\n${everySecond}`, [
-        ...syncedBefore,
-        "catalog-reconcile",
-      ]);
-      const service = await world.start();
-      const runs = await Promise.all(["catalog-sync", "catalog-reconcile"].map((job) => underWay(world, { job })));
-      const pids = await Promise.all(runs.map((run) => processOf(run, service)));
-      await kill(service);
-      await Promise.all(pids.map((pid) => isGone(pid)));
-      for (const run of runs) {
-        const reason = "its parent process exited";
-        expect(await findRun(world, run)).toMatchObject({ outcome: "abandoned", reason });
-      }
-      await world.start();
-      for (const { job } of runs) await underWay(world, { job });
-    },
-    longMs,
-  );
+  withProcesses("is abandoned when its service is killed, also beside other runs", async () => {
+    await using world = await createWorld("sqlite", `${hangingSync}[jobs.catalog-reconcile]\n${everySecond}`, [
+      ...syncedBefore,
+      "catalog-reconcile",
+    ]);
+    const service = await world.start();
+    const runs = await Promise.all(["catalog-sync", "catalog-reconcile"].map((job) => underWay(world, { job })));
+    const pids = await Promise.all(runs.map((run) => processOf(run, service)));
+    await kill(service);
+    await Promise.all(pids.map((pid) => isGone(pid)));
+    for (const run of runs) {
+      const reason = "its parent process exited";
+      expect(await findRun(world, run)).toMatchObject({ outcome: "abandoned", reason });
+    }
+    await world.start();
+    for (const { job } of runs) await underWay(world, { job });
+  });
 
-  withProcesses(
-    "while its service lives fails, and the next run starts",
-    async () => {
-      await using world = await createWorld("postgres", hangingSync, syncedBefore);
-      const service = await world.start();
-      const first = await underWay(world);
-      process.kill(await processOf(first, service), "SIGKILL");
-      await ended(world, 1);
-      await underWay(world);
-      const [run] = await world.stop();
-      expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was killed by SIGKILL" });
-    },
-    longMs,
-  );
+  withProcesses("while its service lives fails, and the next run starts", async () => {
+    await using world = await createWorld("postgres", hangingSync, syncedBefore);
+    const service = await world.start();
+    const first = await underWay(world);
+    process.kill(await processOf(first, service), "SIGKILL");
+    await ended(world, 1);
+    await underWay(world);
+    const [run] = await world.stop();
+    expect(run).toMatchObject({ id: first.id, outcome: "failed", reason: "its process was killed by SIGKILL" });
+  });
 });
 
 describe("a scheduled time during a manual run", () => {
   concurrent.each([
     ["has its run as soon as that has ended", "once", "sqlite"],
     ["is left out", "skip", "postgres"],
-  ] as const)(
-    "%s, where missed = %p, on %s",
-    async (_, missed, engine) => {
-      const settings = async (folder: string) => `
+  ] as const)("%s, where missed = %p, on %s", async (_, missed, engine) => {
+    const settings = async (folder: string) => `
         [jobs.personalization-import]
         source = "${await writeFeed(folder, "feed")}"
         schedule = "*/3 * * * * *"
         missed = "${missed}"`;
-      await using world = await createWorld(engine, settings, ["personalization-import"]);
-      const byHand = Bun.spawn([process.execPath, main, "import", "personalization", silence.url.href], {
-        env: { PATH: "", ...world.environment } as Record<string, string>,
-        stdio: ["ignore", "ignore", "ignore"],
-      });
-      const hanging = await underWay(world);
-      await world.start();
-      // By then the scheduler has started.
-      const due = Math.ceil((Date.now() + 1000) / 3000) * 3000;
-      await until("a time of the schedule has passed", () => Date.now() > due + 500);
-      expect(await world.runs()).toEqual([expect.objectContaining({ id: hanging.id, outcome: null })]);
-      byHand.kill("SIGTERM");
-      await byHand.exited;
-      await ended(world, 2);
-      const runs = await world.stop();
-      expectInTurn(runs);
-      const [first, next] = runs;
-      const reason = "stopped by SIGTERM";
-      expect(first).toMatchObject({ id: hanging.id, scheduledAt: null, outcome: "failed", reason });
-      expect(next).toMatchObject({ outcome: "succeeded", log: null });
-      const isOfAPastTime = (next?.scheduledAt ?? "~") <= (first?.finishedAt ?? "");
-      expect(isOfAPastTime).toBe(missed === "once");
-    },
-    longMs,
-  );
+    await using world = await createWorld(engine, settings, ["personalization-import"]);
+    const byHand = begin(["import", "personalization", silence.url.href], world.environment);
+    const hanging = await underWay(world);
+    await world.start();
+    // By then the scheduler has started.
+    const due = Math.ceil((Date.now() + 1000) / 3000) * 3000;
+    await until("a time of the schedule has passed", () => Date.now() > due + 500);
+    expect(await world.runs()).toEqual([expect.objectContaining({ id: hanging.id, outcome: null })]);
+    byHand.kill("SIGTERM");
+    await byHand.exited;
+    await ended(world, 2);
+    const runs = await world.stop();
+    expectInTurn(runs);
+    const [first, next] = runs;
+    const reason = "stopped by SIGTERM";
+    expect(first).toMatchObject({ id: hanging.id, scheduledAt: null, outcome: "failed", reason });
+    expect(next).toMatchObject({ outcome: "succeeded", log: null });
+    const isOfAPastTime = (next?.scheduledAt ?? "~") <= (first?.finishedAt ?? "");
+    expect(isOfAPastTime).toBe(missed === "once");
+  });
 });
 
 const many = Array.from({ length: 50 }, (_, index) => `brand-${index}`);
@@ -344,7 +304,6 @@ concurrent(
     for (const each of many) expectInTurn(runs.filter((run) => run.brand === each));
     expect(new Set(runs.map((run) => run.brand)).size).toBe(many.length);
   },
-  longMs,
 );
 
 describe("external monitors", () => {
@@ -367,62 +326,54 @@ describe("external monitors", () => {
   concurrent.each([
     ["within seconds of SIGTERM", "SIGTERM", 0],
     ["at once after a second Ctrl+C", "SIGINT", 130],
-  ] as const)(
-    "that hang do not keep the service from ending %s",
-    async (_, signal, code) => {
-      const settings = `[jobs.history-retention]\nping = { start = "${silence.url.origin}/start" }`;
-      await using world = await createWorld("sqlite", settings);
-      const service = await world.start();
-      await ended(world, 1);
-      const signaledMs = performance.now();
-      service.process.kill(signal);
-      await until("it stops", () => service.log().includes('"stopping"'));
-      await until("it has ended", () => {
-        // Less than a second apart, two would count as one.
-        if (signal === "SIGINT") service.process.kill(signal);
-        return service.process.exitCode !== null;
-      });
-      expect(await service.process.exited).toBe(code);
-      // Three attempts would take half a minute, and more with a notification after that.
-      expect(performance.now() - signaledMs).toBeLessThan(15_000);
-    },
-    longMs,
-  );
+  ] as const)("that hang do not keep the service from ending %s", async (_, signal, code) => {
+    const settings = `[jobs.history-retention]\nping = { start = "${silence.url.origin}/start" }`;
+    await using world = await createWorld("sqlite", settings);
+    const service = await world.start();
+    await ended(world, 1);
+    const signaledMs = performance.now();
+    service.process.kill(signal);
+    await until("it stops", () => service.log().includes('"stopping"'));
+    await until("it has ended", () => {
+      // Less than a second apart, two would count as one.
+      if (signal === "SIGINT") service.process.kill(signal);
+      return service.process.exitCode !== null;
+    });
+    expect(await service.process.exited).toBe(code);
+    // Three attempts would take half a minute, and more with a notification after that.
+    expect(performance.now() - signaledMs).toBeLessThan(15_000);
+  });
 
-  concurrent(
-    "that are unreachable are called three times, also by pds run, and do not affect the run",
-    async () => {
-      const settings = async (folder: string) => {
-        const product = toJson(toProduct(1));
-        const [source] = await writeFiles(folder, { "twice.ndjson": `${product}\n${product}` });
-        // The port of a stopped service refuses connections.
-        const closed = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
-        await closed.stop(true);
-        return `
+  concurrent("that are unreachable are called three times, also by pds run, and do not affect the run", async () => {
+    const settings = async (folder: string) => {
+      const product = toJson(toProduct(1));
+      const [source] = await writeFiles(folder, { "twice.ndjson": `${product}\n${product}` });
+      // The port of a stopped service refuses connections.
+      const closed = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+      await closed.stop(true);
+      return `
           [jobs.catalog-import]
           source = ["${source}"]
           ping = { success = "${origin}/broken/secret" }
           [jobs.personalization-import]
           source = "/nowhere"
           ping = { failure = "${closed.url.origin}/secret" }`;
-      };
-      await using world = await createWorld("sqlite", settings);
-      const [works, fails] = (await Promise.all(
-        ["catalog-import", "personalization-import"].map((job) => pds(["run", job], world.environment)),
-      )) as [Finished, Finished];
-      expect(callsOf("/broken")).toEqual(Array(3).fill("POST /broken/secret"));
-      const logOf = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
-      expect(works.code).toBe(0);
-      expect(logOf(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
-      expect(fails.code).toBe(1);
-      expect(logOf(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
-      expect(works.stderr + fails.stderr).not.toContain("secret");
-      const runs = await world.runs();
-      expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);
-      // The log of a successful run is not stored.
-      expect(works.stderr).toContain("duplicate product 1");
-      expect(runs.find(({ outcome }) => outcome === "succeeded")?.log).toBe(null);
-    },
-    longMs,
-  );
+    };
+    await using world = await createWorld("sqlite", settings);
+    const [works, fails] = (await Promise.all(
+      ["catalog-import", "personalization-import"].map((job) => pds(["run", job], world.environment)),
+    )) as [Finished, Finished];
+    expect(callsOf("/broken")).toEqual(Array(3).fill("POST /broken/secret"));
+    const logOf = ({ stderr }: Finished) => linesOf({ log: () => stderr }).map(({ level, msg }) => [level, msg]);
+    expect(works.code).toBe(0);
+    expect(logOf(works)).toEqual([[40, "cannot notify the monitor: it responded with status 500"]]);
+    expect(fails.code).toBe(1);
+    expect(logOf(fails)).toEqual([[40, "cannot notify the monitor: it cannot be reached"]]);
+    expect(works.stderr + fails.stderr).not.toContain("secret");
+    const runs = await world.runs();
+    expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["failed", "succeeded"]);
+    // The log of a successful run is not stored.
+    expect(works.stderr).toContain("duplicate product 1");
+    expect(runs.find(({ outcome }) => outcome === "succeeded")?.log).toBe(null);
+  });
 });

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { toJson } from "../../src/base/json.ts";
+import { configureNginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { writeFeed } from "../support/feed.ts";
+import { feedFiles } from "../support/feed.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { httpCases, request } from "../support/http-cases.ts";
-import { pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { fillStore } from "../support/import-here.ts";
+import { serve, temporaryFolder } from "../support/pds.ts";
 
 // The cases of test/http/conformance.test.ts through real shared caches, which only follow the
 // headers of the responses.
@@ -17,35 +18,24 @@ const folder = await temporaryFolder();
 // Varnish reads its files as another user.
 await chmod(folder, 0o755);
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
-const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(1)) });
-await pds(["import", "products", products], environment);
-await pds(["import", "personalization", await writeFeed(folder, "feed")], environment);
+await fillStore(environment, [toProduct(1)], feedFiles);
 const service = await serve(environment);
 cleanUp(() => service.stop());
 
 /** Commands of caches in the foreground, by program. */
 const caches: Readonly<Record<string, (own: string, port: number) => Promise<readonly string[]>>> = {
   nginx: async (own, port) => {
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    const user = process.getuid?.() === 0 ? "user root;" : "";
-    await writeFile(
-      join(own, "nginx.conf"),
-      `${user} daemon off; pid ${own}/pid; events {}
-       http {
-         access_log off;
-         ${temporary.map((name) => `${name}_temp_path ${join(own, name)};`).join("\n")}
-         proxy_cache_path ${own}/cache keys_zone=pds:10m;
-         server {
-           listen 127.0.0.1:${port};
-           proxy_cache pds;
-           # All encodings share their weak tag.
-           proxy_cache_revalidate on;
-           add_header X-Cache $upstream_cache_status always;
-           location / { proxy_pass ${service.url}; }
-         }
-       }`,
-    );
-    return ["nginx", "-p", own, "-c", join(own, "nginx.conf"), "-e", join(own, "error.log")];
+    const http = `
+      proxy_cache_path ${own}/cache keys_zone=pds:10m;
+      server {
+        listen 127.0.0.1:${port};
+        proxy_cache pds;
+        # All encodings share their weak tag.
+        proxy_cache_revalidate on;
+        add_header X-Cache $upstream_cache_status always;
+        location / { proxy_pass ${service.url}; }
+      }`;
+    return ["nginx", ...(await configureNginx(own, http))];
   },
   varnishd: async (own, port) => {
     const { hostname, port: origin } = new URL(service.url);
@@ -56,18 +46,8 @@ const caches: Readonly<Record<string, (own: string, port: number) => Promise<rea
        sub vcl_deliver { set resp.http.X-Cache = obj.hits; }`,
     );
     // The service compresses better, and prefers other encodings.
-    const options = ["-p", "http_gzip_support=off"];
-    return [
-      "varnishd",
-      "-F",
-      "-a",
-      `127.0.0.1:${port}`,
-      "-f",
-      join(own, "default.vcl"),
-      "-n",
-      join(own, "work"),
-      ...options,
-    ];
+    const options = ["-p", "http_gzip_support=off", "-n", join(own, "work")];
+    return ["varnishd", "-F", "-a", `127.0.0.1:${port}`, "-f", join(own, "default.vcl"), ...options];
   },
 };
 

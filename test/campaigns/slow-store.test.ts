@@ -1,19 +1,15 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { importHere } from "../support/import-here.ts";
-import { createStore, isCampaign, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { fillStore } from "../support/import-here.ts";
+import { createStore, isCampaign, serve } from "../support/pds.ts";
 import { startProxy } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
 
 // A service whose store answers late, or not in order.
 
 const url = await createStore("postgres");
-const [products = ""] = await writeFiles(await temporaryFolder(), {
-  "products.ndjson": [1, 2].map((id) => toJson(toProduct(id))).join("\n"),
-});
-await importHere(["import", "products", products], { DATABASE_URL: url });
+await fillStore({ DATABASE_URL: url }, [toProduct(1), toProduct(2)]);
 
 let changes = 0;
 async function change(): Promise<void> {

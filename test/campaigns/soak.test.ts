@@ -1,18 +1,20 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { createRandom, createSequence } from "../../bench/support/sequence.ts";
-import { toJson } from "../../src/base/json.ts";
-import { toProduct, toVariant } from "../support/catalog.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { median } from "../../bench/support/statistics.ts";
+import { changeProduct, toProduct, toVariant } from "../support/catalog.ts";
+import { feedFiles } from "../support/feed.ts";
+import { fillStore } from "../support/import-here.ts";
 import { type LoadRequest, runLoad } from "../support/load.ts";
-import { connectTo, isCampaign, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { canSeeProcesses, openFiles, residentBytes, startService } from "../support/service-process.ts";
+import { connectTo, isCampaign, temporaryFolder } from "../support/pds.ts";
+import { canSeeProcesses, openFiles, readMetric, residentBytes, startService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 // Hours in small: full load on more than the memory for answers holds, while products change;
 // nothing may grow.
 
 const seconds = isCampaign ? Number(process.env.SOAK_SECONDS ?? 600) : 3;
+setDefaultTimeout((seconds + 60) * 1000);
 const productCount = isCampaign ? 20_000 : 1200;
 const megabytes = isCampaign ? 64 : 4;
 /** How far the last third may lie above the first. */
@@ -25,9 +27,6 @@ const firstId = 8_000_000_000_001;
 const idOf = (index: number) => firstId + index;
 const variantsOf = (id: number) =>
   Array.from({ length: 4 }, (_, index) => toVariant(id, { id: 401 + index, metafields: [] }));
-
-const median = (values: readonly number[]) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** By how much the last third of a series lies above the first, after the warm-up. */
 function growthOf(series: readonly number[]): number {
@@ -63,68 +62,56 @@ test("growth is seen where there is some, and only there", () => {
 });
 
 describe.if(canSeeProcesses)(`${seconds} seconds of full load on ${productCount} products that change`, () => {
-  test(
-    "leave memory and open files as they were, and no request without its answer",
-    async () => {
-      const folder = await temporaryFolder();
-      const url = `sqlite:${join(folder, "pds.sqlite")}`;
-      const environment = { DATABASE_URL: url, MEMORY_MEGABYTES: `${megabytes}`, LOG_LEVEL: "error" };
-      const lines = Array.from({ length: productCount }, (_, index) =>
-        toJson(toProduct(idOf(index), { variants: variantsOf(idOf(index)) })),
-      );
-      const [file = ""] = await writeFiles(folder, { "products.ndjson": lines.join("\n") });
-      expect((await pds(["import", "products", file], environment)).code).toBe(0);
-      expect(
-        (await pds(["import", "personalization", await writeFeed(folder, "feed", feedFiles)], environment)).code,
-      ).toBe(0);
+  test("leave memory and open files as they were, and no request without its answer", async () => {
+    const folder = await temporaryFolder();
+    const url = `sqlite:${join(folder, "pds.sqlite")}`;
+    const environment = { DATABASE_URL: url, MEMORY_MEGABYTES: `${megabytes}`, LOG_LEVEL: "error" };
+    const products = Array.from({ length: productCount }, (_, index) =>
+      toProduct(idOf(index), { variants: variantsOf(idOf(index)) }),
+    );
+    await fillStore(environment, products, feedFiles);
 
-      await using service = await startService(environment);
-      const asked = asking();
-      // Otherwise the first connections were the growth.
-      await runLoad({ url: service.url, paths: asked, connections: 64, requests: 500 });
-      const over = new AbortController();
-      const [bytes, files]: number[][] = [[], []];
-      const sampling = (async () => {
-        for (const everyMs = Math.min(1000, seconds * 20); !over.signal.aborted; await Bun.sleep(everyMs)) {
-          bytes?.push(residentBytes(service.pid));
-          files?.push(openFiles(service.pid));
-        }
-      })();
-      const changing = change(url, over.signal);
-      const outcome = await runLoad({ url: service.url, paths: asked, connections: 64, seconds });
-      over.abort();
-      await sampling;
-      const changes = await changing;
+    await using service = await startService(environment);
+    const asked = asking();
+    // Otherwise the first connections were the growth.
+    await runLoad({ url: service.url, paths: asked, connections: 64, requests: 500 });
+    const over = new AbortController();
+    const [bytes, files]: number[][] = [[], []];
+    const sampling = (async () => {
+      for (const everyMs = Math.min(1000, seconds * 20); !over.signal.aborted; await Bun.sleep(everyMs)) {
+        bytes?.push(residentBytes(service.pid));
+        files?.push(openFiles(service.pid));
+      }
+    })();
+    const changing = change(url, over.signal);
+    const outcome = await runLoad({ url: service.url, paths: asked, connections: 64, seconds });
+    over.abort();
+    await sampling;
+    const changes = await changing;
 
-      expect(outcome.failures).toEqual({});
-      expect(outcome.answered).toBe(outcome.requests);
-      expect(outcome.answered).toBeGreaterThan(seconds * 100);
-      expect(changes).toBeGreaterThan(seconds);
-      const metric = async (name: string) => {
-        const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
-        return Number(metrics.match(new RegExp(`^${name} (\\S+)$`, "m"))?.[1]);
-      };
-      const evicted = () => metric('pds_cache_removed_total{reason="evicted"}');
-      // It was full, and what had changed was forgotten: else this would say little. On a busy machine,
-      // a short load does not fill it.
-      if (isCampaign) expect(await evicted()).toBeGreaterThan(0);
-      await until("the cache was full", async () => {
-        await runLoad({ url: service.url, paths: asked, connections: 64, requests: 1000 });
-        return (await evicted()) > 0;
-      });
-      expect(await metric("pds_cache_bytes")).toBeWithin(megabytes * 2 ** 20 * 0.8, megabytes * 2 ** 20 + 1);
-      expect(await metric('pds_cache_removed_total{reason="invalidated"}')).toBeGreaterThan(0);
+    expect(outcome.failures).toEqual({});
+    expect(outcome.answered).toBe(outcome.requests);
+    expect(outcome.answered).toBeGreaterThan(seconds * 100);
+    expect(changes).toBeGreaterThan(seconds);
+    const evicted = () => readMetric(service, "pds_cache_removed_total", 'reason="evicted"');
+    // It was full, and what had changed was forgotten: else this would say little. On a busy machine,
+    // a short load does not fill it.
+    if (isCampaign) expect(await evicted()).toBeGreaterThan(0);
+    await until("the cache was full", async () => {
+      await runLoad({ url: service.url, paths: asked, connections: 64, requests: 1000 });
+      return (await evicted()) > 0;
+    });
+    expect(await readMetric(service, "pds_cache_bytes")).toBeWithin(megabytes * 2 ** 20 * 0.8, megabytes * 2 ** 20 + 1);
+    expect(await readMetric(service, "pds_cache_removed_total", 'reason="invalidated"')).toBeGreaterThan(0);
 
-      // The load is gone, and with it its connections.
-      await Bun.sleep(200);
-      expect(openFiles(service.pid)).toBeLessThanOrEqual((files?.[0] ?? 0) + 2);
-      expect(Math.max(...(files ?? []))).toBeLessThanOrEqual(median(files ?? []) + 16);
-      if (isCampaign) report(outcome.answered, outcome.longestMs, changes, bytes ?? []);
-      // A few seconds are all warm-up.
-      expect(growthOf(bytes ?? [])).toBeLessThan(isCampaign ? tolerance : 1);
-    },
-    (seconds + 60) * 1000,
-  );
+    // The load is gone, and with it its connections.
+    await Bun.sleep(200);
+    expect(openFiles(service.pid)).toBeLessThanOrEqual((files?.[0] ?? 0) + 2);
+    expect(Math.max(...(files ?? []))).toBeLessThanOrEqual(median(files ?? []) + 16);
+    if (isCampaign) report(outcome.answered, outcome.longestMs, changes, bytes ?? []);
+    // A few seconds are all warm-up.
+    expect(growthOf(bytes ?? [])).toBeLessThan(isCampaign ? tolerance : 1);
+  });
 });
 
 /** Has products change as a job would have them. @returns how many */
@@ -134,8 +121,7 @@ async function change(url: string, signal: AbortSignal): Promise<number> {
   let count = 0;
   for (; !signal.aborted; count++) {
     const id = idOf(pick());
-    const document = toJson(toProduct(id, { variants: variantsOf(id), title: `Plate ${id}, ${count}` }));
-    await sql`UPDATE product SET document = ${document}, tag = ${`soak-${count}`} WHERE id = ${id}`;
+    await changeProduct(sql, toProduct(id, { variants: variantsOf(id), title: `Plate ${id}, ${count}` }));
     await Bun.sleep(1000 / changesPerSecond);
   }
   await sql.close();

@@ -18,6 +18,7 @@ import {
 } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
 import { until, untilEqual } from "../support/until.ts";
+import { Wire } from "../support/wire.ts";
 
 const paths = {
   product: "/api/v1/products/7",
@@ -77,24 +78,12 @@ const hashTag = async (service: RunningService, path: string) => (await headersO
 
 /** The status line and the header fields as they are sent. */
 async function readHead({ url }: RunningService, path: string, encoding: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const head = Promise.withResolvers<string>();
-  let read = "";
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data: (_, piece) => {
-        read += piece.toString("latin1");
-        if (read.includes("\r\n\r\n")) head.resolve(read.slice(0, read.indexOf("\r\n\r\n")));
-      },
-      close: () => head.reject(new Error(`closed after ${JSON.stringify(read)}`)),
-    },
-  });
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAccept-Encoding: ${encoding}\r\n\r\n`);
-  const fields = await head.promise;
-  socket.terminate();
-  return fields;
+  const wire = await Wire.open(url);
+  wire.write(`GET ${path} HTTP/1.1\r\nHost: ${new URL(url).hostname}\r\nAccept-Encoding: ${encoding}\r\n\r\n`);
+  await wire.receive((bytes) => bytes.includes("\r\n\r\n"));
+  expect(wire.isClosed).toBeFalse();
+  wire.end();
+  return wire.bytes.toString("latin1").split("\r\n\r\n")[0] ?? "";
 }
 
 /** Any page may read a response, but no browser may execute it. */

@@ -11,6 +11,7 @@ import { RateLimiter } from "../../src/http/rate-limiter.ts";
 import { type Environment, isCampaign, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
 import { createMemoryLog } from "../support/shopify.ts";
 import { until } from "../support/until.ts";
+import { Wire } from "../support/wire.ts";
 
 const folder = await temporaryFolder();
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" };
@@ -395,34 +396,19 @@ interface Way {
 
 /** Sends text as it is, piece after piece, and listens. */
 async function talk(pieces: readonly string[], { listenMs, pauseMs = 0 }: Way = {}): Promise<Talk> {
-  let said = "";
-  let closedAt: number | undefined;
-  const { hostname, port } = new URL(open.url);
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data: (_, piece) => {
-        said += piece;
-      },
-      close: () => {
-        closedAt = performance.now();
-      },
-      error() {},
-    },
-  });
+  const wire = await Wire.open(open.url);
   let sentAt = performance.now();
   for (const piece of pieces) {
-    if (closedAt !== undefined) break;
+    if (wire.isClosed) break;
     sentAt = performance.now();
-    socket.write(piece);
+    wire.write(piece);
     if (pauseMs > 0) await Bun.sleep(pauseMs);
   }
-  if (listenMs === undefined) await until("the connection is closed", () => closedAt !== undefined);
-  else await Bun.sleep(listenMs);
-  const closedAfterMs = closedAt === undefined ? undefined : closedAt - sentAt;
-  socket.terminate();
-  return { said, closedAfterMs };
+  if (listenMs === undefined) await wire.untilClosed();
+  else await wire.receive(() => false, listenMs);
+  const closedAfterMs = wire.isClosed ? performance.now() - sentAt : undefined;
+  wire.end();
+  return { said: wire.bytes.toString(), closedAfterMs };
 }
 
 const host = "Host: shop.example\r\n";

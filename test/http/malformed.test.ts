@@ -4,7 +4,7 @@ import { matchesEntityTag } from "../../src/cache/response.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { root, serve, temporaryFolder } from "../support/pds.ts";
 import { rawRequests } from "../support/raw-requests.ts";
-import { parseResponse, type WireResponse } from "../support/wire.ts";
+import { parseResponse, Wire, type WireResponse } from "../support/wire.ts";
 
 const folder = await temporaryFolder();
 const service = await serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" });
@@ -13,7 +13,6 @@ cleanUp(() => service.stop());
 /** Sent when all answers have arrived, to see whether the connection still is in step. */
 const next = "GET /docs/style.css HTTP/1.1\r\nHost: next.example\r\nConnection: close\r\n\r\n";
 const isNext = ({ headers }: WireResponse) => headers.get("content-type")?.startsWith("text/css") === true;
-const patienceMs = 60_000;
 
 /** The responses in the received bytes; the last one may be incomplete. */
 function parseAll(bytes: Buffer, sent: string): WireResponse[] {
@@ -31,29 +30,11 @@ function parseAll(bytes: Buffer, sent: string): WireResponse[] {
 
 /** Sends bytes, and another request after the expected number of responses, until the connection is closed. */
 async function exchange(sent: string, count: number): Promise<WireResponse[]> {
-  const closed = Promise.withResolvers<void>();
-  let bytes = Buffer.alloc(0);
-  let isFinished = false;
-  const { hostname, port } = new URL(service.url);
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data: (_, chunk) => {
-        bytes = Buffer.concat([bytes, chunk]);
-        if (isFinished || parseAll(bytes, sent).length < count) return;
-        isFinished = true;
-        socket.write(next);
-      },
-      close: () => closed.resolve(),
-      error: () => closed.resolve(),
-    },
-  });
-  socket.write(Buffer.from(sent, "latin1"));
-  const timer = setTimeout(() => closed.reject(new Error(`the connection stays open after ${bytes}`)), patienceMs);
-  await closed.promise;
-  clearTimeout(timer);
-  return parseAll(bytes, `${sent}${next}`);
+  const wire = await Wire.open(service.url);
+  wire.write(sent);
+  await wire.receive((bytes) => parseAll(bytes, sent).length >= count);
+  wire.write(next);
+  return parseAll(await wire.untilClosed(), `${sent}${next}`);
 }
 
 /** The runtime answers without it. */

@@ -11,7 +11,7 @@ import { TokenCheck } from "../../src/operators/token-check.ts";
 import { listTokens } from "../../src/operators/tokens.ts";
 import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
-import { parseResponse, type WireResponse } from "../support/wire.ts";
+import { parseResponse, Wire, type WireResponse } from "../support/wire.ts";
 
 const environment = {
   DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
@@ -33,23 +33,9 @@ afterAll(() => Promise.all([open.stop(), guarded.stop()]));
 
 /** Sends a request line and headers unchanged, and reads until the connection closes. */
 async function send(base: string, requestLine: string, ...fields: string[]): Promise<WireResponse> {
-  const { hostname, port } = new URL(base);
-  const closed = Promise.withResolvers<void>();
-  const pieces: Buffer[] = [];
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data: (_, piece) => {
-        pieces.push(Buffer.from(piece));
-      },
-      close: () => closed.resolve(),
-      error: (_, error) => closed.reject(error),
-    },
-  });
-  socket.write(Buffer.from([requestLine, ...fields, "Connection: close", "", ""].join("\r\n"), "latin1"));
-  await closed.promise;
-  return parseResponse(Buffer.concat(pieces)) ?? expect.unreachable("no whole response came");
+  const wire = await Wire.open(base);
+  wire.write([requestLine, ...fields, "Connection: close", "", ""].join("\r\n"));
+  return parseResponse(await wire.untilClosed()) ?? expect.unreachable("no whole response came");
 }
 
 const guardedPaths = ["/", "/metrics", "/products?q=plate", "/nothing"];

@@ -25,6 +25,19 @@ test.each(["PORT", "ADMIN_PORT"])(
   },
 );
 
+test("a port whose process does not share it is refused with REUSE_PORT=on, too", async () => {
+  using other = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const DATABASE_URL = `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`;
+  const { code, stderr } = await pds(["serve"], {
+    DATABASE_URL,
+    PORT: `${other.port}`,
+    ADMIN_PORT: "0",
+    REUSE_PORT: "on",
+  });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(new RegExp(`pds: cannot listen on \\S+ port ${other.port}: .*PORT or ADMIN_PORT`));
+});
+
 test.each(["on", "off"])("the same port for both listeners is refused with REUSE_PORT=%s", async (REUSE_PORT) => {
   const path = join(await temporaryFolder(), "pds.sqlite");
   const port = `${await findFreePort()}`;

@@ -31,16 +31,18 @@ export const haproxy: Balancer = {
   },
 };
 
+/** Writes a configuration into a folder. @returns the arguments that start nginx with it in the foreground */
+export async function configureNginx(own: string, http: string): Promise<readonly string[]> {
+  await mkdir(own, { recursive: true });
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  const paths = temporary.map((name) => `${name}_temp_path ${join(own, name)};`).join("\n");
+  const user = process.getuid?.() === 0 ? "user root;" : "";
+  const text = `${user} daemon off; pid ${own}/pid; events {} http { access_log off; ${paths} ${http} }`;
+  await writeFile(join(own, "nginx.conf"), text);
+  return ["-p", own, "-c", join(own, "nginx.conf"), "-e", join(own, "error.log")];
+}
+
 export const nginx: Balancer = {
   program: "nginx",
-  prepare: async (own, port, replicas) => {
-    await mkdir(own, { recursive: true });
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    const user = process.getuid?.() === 0 ? "user root;" : "";
-    const content = await configure("nginx.conf", port, replicas);
-    const paths = temporary.map((name) => `${name}_temp_path ${join(own, name)};`).join("\n");
-    const text = `${user} daemon off; pid ${own}/pid; events {} http { access_log off; ${paths} ${content} }`;
-    await writeFile(join(own, "nginx.conf"), text);
-    return ["-p", own, "-c", join(own, "nginx.conf"), "-e", join(own, "error.log")];
-  },
+  prepare: async (own, port, replicas) => configureNginx(own, await configure("nginx.conf", port, replicas)),
 };

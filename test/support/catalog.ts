@@ -1,4 +1,5 @@
-import type { ReadingTimes, Way } from "../../src/catalog/product.ts";
+import type { SQL } from "bun";
+import { type ReadingTimes, toStoredProduct, type Way } from "../../src/catalog/product.ts";
 import type { Image, Metafield, Product, Variant } from "../../src/contract/product.ts";
 import type { Database } from "../../src/database/database.ts";
 import { Reporter, type Work } from "../../src/jobs/work.ts";
@@ -119,3 +120,18 @@ export const readNow = (way: Way = "live"): ReadingTimes => {
   const nowMs = performance.now();
   return { way, beganMs: nowMs, endedMs: nowMs, platformMs: Date.now() };
 };
+
+/** Stores products without a run, as if they had been there. */
+export async function insertProducts(sql: SQL, products: readonly Product[]): Promise<void> {
+  const rows = products.map((product) => {
+    const { document, tag } = toStoredProduct(product);
+    return { id: product.id, document, tag, updated_at: "" };
+  });
+  await sql`INSERT INTO product ${sql(rows)}`;
+}
+
+/** Changes a stored product, as a job does. */
+export async function changeProduct(sql: SQL, product: Product): Promise<void> {
+  const { document, tag } = toStoredProduct(product);
+  await sql`UPDATE product SET document = ${document}, tag = ${tag} WHERE id = ${product.id}`;
+}

@@ -33,6 +33,17 @@ export const feedFiles = {
   ].join("\n"),
 };
 
+/** The three files of a feed in which all SKUs offer one style with one choice. */
+export const feedOf = (skus: readonly string[], choice = "Serif") => ({
+  "pzlines.csv": [
+    "sku_id,style_code,style_display_seq,style_sku_status",
+    ...skus.map((sku) => `${sku},S,1,A`),
+    "",
+  ].join("\n"),
+  "pzstyles.csv": "style_code,line_status,line_display_seq,choice_type,instruct_text\nS,A,1,F,Font\n",
+  "pzchoices.csv": `choice_type,choice_status,choice_display_seq,choice_value\nF,A,1,${choice}\n`,
+});
+
 export async function writeFeed(
   parent: string,
   name: string,

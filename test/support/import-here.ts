@@ -1,11 +1,14 @@
+import { expect } from "bun:test";
 import { parseArgs } from "node:util";
 import pino from "pino";
+import { toJson } from "../../src/base/json.ts";
 import { sharedPoints } from "../../src/catalog/points.ts";
 import { toSnakeCase } from "../../src/commands/output.ts";
 import { describeProblems } from "../../src/commands/report.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { maxRemovedShareOf } from "../../src/config/jobs.ts";
 import { manualImportOptions, manualPresentationOptions } from "../../src/config/manual-options.ts";
+import type { Product } from "../../src/contract/product.ts";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { abandonRuns, claimRun } from "../../src/jobs/claim.ts";
@@ -14,7 +17,8 @@ import type { Job } from "../../src/jobs/job.ts";
 import { dryRunJob, type RunResult, runJob } from "../../src/jobs/run-job.ts";
 import { createPlatform } from "../../src/platforms/index.ts";
 import { catalogImportJob, listJobs, personalizationImportJob, presentationImportJob } from "../../src/service/jobs.ts";
-import type { Environment, Finished } from "./pds.ts";
+import { writeFeed } from "./feed.ts";
+import { type Environment, type Finished, temporaryFolder, writeFiles } from "./pds.ts";
 
 /**
  * Does the work of `pds run JOB`, `pds import products FILE…`, `pds import personalization
@@ -37,6 +41,19 @@ export async function importHere(args: readonly string[], environment: Environme
   } finally {
     await closeDatabase(database);
   }
+}
+
+/** Imports products, and the files of a feed, into a store. */
+export async function fillStore(
+  environment: Environment,
+  products: readonly Product[],
+  feed?: Readonly<Record<string, string>>,
+): Promise<void> {
+  const folder = await temporaryFolder();
+  const [file = ""] = await writeFiles(folder, { "products.ndjson": products.map(toJson).join("\n") });
+  const commands = [["import", "products", file]];
+  if (feed !== undefined) commands.push(["import", "personalization", await writeFeed(folder, "feed", feed)]);
+  for (const command of commands) expect(await importHere(command, environment)).toMatchObject({ code: 0 });
 }
 
 interface Command {

@@ -22,6 +22,7 @@ export interface Load {
   readonly signal?: AbortSignal;
   /** Requests per second in total; default as many as possible. */
   readonly rate?: number;
+  /** With `Connection: close`, each request has a connection of its own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether to send requests to a URL now, as a load balancer decides it. */
   readonly isReady?: (url: string) => boolean;
@@ -137,8 +138,9 @@ export async function runLoad(load: Load): Promise<LoadResult> {
       const problem = isRight ? load.check?.(ask, answer, connection.url, tookMs) : `status ${answer.status}`;
       if (problem === undefined) counts.answered++;
       else fail(problem);
-      if (answer.headers.get("connection")?.toLowerCase() === "close") {
-        counts.closing++;
+      const isClosing = answer.headers.get("connection")?.toLowerCase() === "close";
+      if (isClosing) counts.closing++;
+      if (isClosing || load.headers?.Connection === "close") {
         connection.close();
         connection = undefined;
       }
@@ -149,6 +151,14 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   await Promise.all(Array.from({ length: load.connections }, (_, index) => client(index)));
   const { begun, ...others } = counts;
   return { requests: begun, ...others, statuses, from, failures, failedAtMs, tookMs: performance.now() - begunMs };
+}
+
+/** Sends requests while something happens. */
+export async function loadDuring(load: Omit<Load, "signal">, act: () => Promise<unknown>): Promise<LoadResult> {
+  const over = new AbortController();
+  const loading = runLoad({ ...load, signal: over.signal });
+  await act().finally(() => over.abort());
+  return await loading;
 }
 
 /** A keep-alive connection. */

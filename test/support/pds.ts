@@ -47,6 +47,21 @@ export async function pds(args: readonly string[], environment: Environment = {}
   return { code, stdout, stderr };
 }
 
+/** Starts a command in a process group of its own, so that it can be killed together with its worker process. */
+export const begin = (args: readonly string[], environment: Environment) =>
+  Bun.spawn([process.execPath, main, ...args], {
+    env: { ...base, ...environment },
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
+
+/** Kills a run and its supervisor, so that neither can record its end; the next run need not wait. */
+export async function killRun({ pid, exited }: Bun.Subprocess, url: string): Promise<void> {
+  process.kill(-pid, "SIGKILL");
+  await exited;
+  await endLeases(url);
+}
+
 /** A running service. It ends at `stop`, or at the end of an `await using` block. */
 export interface RunningService extends AsyncDisposable {
   readonly url: string;

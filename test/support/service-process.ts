@@ -120,3 +120,24 @@ export function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+/** The sum of the samples of a metric, or of those whose labels have a text. */
+export async function readMetric(
+  { adminUrl }: Pick<ServiceProcess, "adminUrl">,
+  name: string,
+  labels = "",
+): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line.match(/^[^{ ]+/)?.[0] === name && line.includes(labels));
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/** The answer of the readiness probe of a listener. */
+export async function readinessOf(url: string) {
+  const response = await fetch(`${url}/readyz`);
+  const said = (await response.json()) as {
+    readonly status: string;
+    readonly checks: Readonly<Record<string, string>>;
+  };
+  return { code: response.status, ...said };
+}

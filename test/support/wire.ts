@@ -1,3 +1,5 @@
+import type { Socket } from "bun";
+
 /** A response as received. */
 export interface WireResponse {
   readonly version: string;
@@ -64,5 +66,82 @@ function readChunks(bytes: Buffer, from: number): { chunks: Buffer[]; end: numbe
     if (size === 0) return { chunks, end: next };
     chunks.push(bytes.subarray(lineEnd + 2, next - 2));
     at = next;
+  }
+}
+
+/** Far longer than a response takes. */
+const patienceMs = 60_000;
+
+/** A connection that sends text, of which each character is a byte, and collects all bytes that it receives. */
+export class Wire {
+  bytes: Buffer = Buffer.alloc(0);
+  isClosed = false;
+  readonly url: string;
+  #socket: Socket<undefined> | undefined;
+  #unsent: Buffer = Buffer.alloc(0);
+  #wake: (() => void) | undefined;
+
+  private constructor(url: string) {
+    this.url = url;
+  }
+
+  static async open(url: string): Promise<Wire> {
+    const wire = new Wire(url);
+    const { hostname, port } = new URL(url);
+    const end = () => {
+      wire.isClosed = true;
+      wire.#wake?.();
+    };
+    wire.#socket = await Bun.connect<undefined>({
+      hostname,
+      port: Number(port),
+      socket: {
+        data: (_, chunk) => {
+          wire.bytes = Buffer.concat([wire.bytes, chunk]);
+          wire.#wake?.();
+        },
+        drain: () => wire.#send(),
+        close: end,
+        end,
+        error: end,
+      },
+    });
+    return wire;
+  }
+
+  write(text: string): void {
+    this.#unsent = Buffer.concat([this.#unsent, Buffer.from(text, "latin1")]);
+    this.#send();
+  }
+
+  #send(): void {
+    const written = this.#socket?.write(this.#unsent) ?? -1;
+    this.#unsent = this.#unsent.subarray(Math.max(0, written));
+  }
+
+  /** Waits until there is enough, the other side has closed, or for so long. */
+  async receive(isEnough: (bytes: Buffer) => boolean, withinMs = patienceMs): Promise<void> {
+    const endMs = performance.now() + withinMs;
+    while (!this.isClosed && !isEnough(this.bytes)) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) break;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, leftMs);
+      this.#wake = resolve;
+      await promise;
+      clearTimeout(timer);
+    }
+  }
+
+  /** Waits until the other side has closed. @returns all that it sent */
+  async untilClosed(): Promise<Buffer> {
+    await this.receive(() => false);
+    if (!this.isClosed) throw new Error(`the connection stays open after ${this.bytes}`);
+    return this.bytes;
+  }
+
+  end(): void {
+    this.isClosed = true;
+    this.#socket?.terminate();
   }
 }
