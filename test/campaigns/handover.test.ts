@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { findFreePort } from "../support/free-port.ts";
-import { runLoad } from "../support/load.ts";
+import { loadDuring } from "../support/load.ts";
 import { type Environment, isCampaign, pds, root, temporaryFolder } from "../support/pds.ts";
 import { type ServiceProcess, startService } from "../support/service-process.ts";
 
@@ -19,36 +18,14 @@ const folder = await temporaryFolder();
 const store: Environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" };
 await pds(["history"], store);
 
-/** Sends one request on a connection of its own. @returns the status, or why there is none */
-function requestOnce(port: string): Promise<string> {
-  return new Promise((resolve) => {
-    let received = "";
-    const socket = connect(Number(port), "127.0.0.1");
-    socket.setTimeout(10_000, () => socket.destroy(new Error("timeout")));
-    socket.on("error", ({ message }) => resolve(message));
-    socket.on("data", (chunk) => {
-      received += chunk;
-    });
-    socket.on("close", () => resolve(received.slice(9, 12)));
-    socket.write("GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  });
-}
-
-/** Counts the outcomes of requests while something happens. */
-async function requestDuring(port: string, act: () => Promise<void>): Promise<Record<string, number>> {
-  const outcomes: Record<string, number> = {};
-  let isOver = false;
-  const loops = Array.from({ length: clients }, async () => {
-    while (!isOver) {
-      const outcome = await requestOnce(port);
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    }
-  });
-  await act();
-  isOver = true;
-  await Promise.all(loops);
-  process.stderr.write(`${JSON.stringify(outcomes)}\n`);
-  return outcomes;
+/** Sends requests, each on a connection of its own, while something happens, and expects that all get a response. */
+async function expectAllAnsweredDuring(port: string, act: () => Promise<void>): Promise<void> {
+  const headers = { Connection: "close" };
+  const load = { url: `http://127.0.0.1:${port}`, paths: ["/livez"], headers, connections: clients };
+  const { requests, statuses, failures } = await loadDuring(load, act);
+  process.stderr.write(`${requests} requests, failed: ${JSON.stringify(failures)}\n`);
+  expect({ statuses, failures }).toEqual({ statuses: { 200: requests }, failures: {} });
+  expect(requests).toBeGreaterThan(0);
 }
 
 /** Settings of processes that listen on one port, and stop soon. */
@@ -72,20 +49,18 @@ if (!isInside) {
   test("while a process takes over the shared port of another", async () => {
     const environment = await shareFreePort();
     let current = await startService(environment);
-    const over = new AbortController();
     // On connections that are kept until the old process closes them.
-    const kept = runLoad({ url: current.url, paths: ["/api/v1/histories"], connections: 64, signal: over.signal });
-    const outcomes = await requestDuring(environment.PORT, async () => {
-      for (let count = 0; count < handovers; count++) {
-        const next = await startService(environment);
-        await current.end("SIGTERM");
-        current = next;
-      }
-    });
-    over.abort();
+    const kept = { url: current.url, paths: ["/api/v1/histories"], connections: 64 };
+    const { failures, closing } = await loadDuring(kept, () =>
+      expectAllAnsweredDuring(environment.PORT, async () => {
+        for (let count = 0; count < handovers; count++) {
+          const next = await startService(environment);
+          await current.end("SIGTERM");
+          current = next;
+        }
+      }),
+    );
     await using _: ServiceProcess = current;
-    expect(outcomes).toEqual({ "200": expect.any(Number) });
-    const { failures, closing } = await kept;
     expect(failures).toEqual({});
     expect(closing).toBeGreaterThanOrEqual(handovers);
   }, 600_000);
@@ -93,23 +68,21 @@ if (!isInside) {
   test("while a new process that took over gives up", async () => {
     const environment = await shareFreePort();
     await using _ = await startService(environment);
-    const outcomes = await requestDuring(environment.PORT, async () => {
+    await expectAllAnsweredDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) await (await startService(environment)).end("SIGTERM");
     });
-    expect(outcomes).toEqual({ "200": expect.any(Number) });
   }, 600_000);
 
   test("while one of two replicas is restarted after the other", async () => {
     const environment = await shareFreePort();
     const replicas = [await startService(environment), await startService(environment)];
-    const outcomes = await requestDuring(environment.PORT, async () => {
+    await expectAllAnsweredDuring(environment.PORT, async () => {
       for (let count = 0; count < handovers; count++) {
         await replicas[count % 2]?.end("SIGTERM");
         replicas[count % 2] = await startService(environment);
       }
     });
     for (const replica of replicas) await replica.end("SIGKILL");
-    expect(outcomes).toEqual({ "200": expect.any(Number) });
   }, 600_000);
 
   test("pds check does not warn of the sysctl", async () => {

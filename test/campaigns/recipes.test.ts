@@ -75,7 +75,7 @@ async function order(page: Page): Promise<void> {
 }
 
 /** A browser restores the variant of a form that the shopper comes back to, without an event. */
-async function comeBack(page: Page, url: string, ready: Locator = styleIn(page)): Promise<void> {
+async function comeBack(page: Page, url: string, ready: Locator): Promise<void> {
   await page.goto(url);
   await ready.waitFor();
   await page.locator("label > select").selectOption("102");
@@ -112,19 +112,30 @@ const ordered: [string, unknown][] = [
 const faultsOf = (faults: readonly string[]) =>
   faults.filter((fault) => !fault.startsWith(`elsewhere: ${service.url}/`) && !fault.startsWith("info: "));
 
+type Ready = (page: Page) => Locator;
+
+/**
+ * Shops on the page of a shop with these files.
+ * @param ready what is there when the shopper comes back to the page; undefined does not come back
+ */
+async function expectOrder(files: Readonly<Record<string, ShopFile>>, shopFor = order, ready?: Ready): Promise<void> {
+  await using shop = startShop(files);
+  await using opened = await openPage(browser, shop.url);
+  await shopFor(opened.page);
+  expect(shop.cart).toEqual([ordered]);
+  expect(faultsOf(opened.faults)).toEqual([]);
+  if (ready !== undefined) await comeBack(opened.page, shop.url, ready(opened.page));
+}
+
 test("a plain page works as its guide says, with the guide's content security policy", async () => {
   const recipe = await readRecipe("personalize-a-product-page", service.url);
   const policy = `default-src 'none'; ${recipe.only("text").trim()}; form-action 'self'`;
   const head = '<link rel="icon" href="data:,">';
-  await using shop = startShop({
+  const files: Record<string, ShopFile> = {
     "/": ["text/html", recipe.only("html").replace("<head>", `<head>${head}`), `${policy}; img-src data:`],
     "/product.js": ["text/javascript", recipe.files["product.js"] ?? ""],
-  });
-  await using opened = await openPage(browser, shop.url);
-  await order(opened.page);
-  expect(shop.cart).toEqual([ordered]);
-  expect(faultsOf(opened.faults)).toEqual([]);
-  await comeBack(opened.page, shop.url);
+  };
+  await expectOrder(files, order, styleIn);
 });
 
 test("Dawn works as its guide says", async () => {
@@ -137,7 +148,7 @@ test("Dawn works as its guide says", async () => {
     "shop.metafields.custom.personalization_texts.value | json | escape": texts,
   });
   const scripts = Object.entries({ ...dawnScripts, "/assets/personalization.js": recipe.files["personalization.js"] });
-  await using shop = startShop({
+  await expectOrder({
     "/": ["text/html", dawnPage(snippet)],
     "/favicon.ico": ["image/x-icon", ""],
     ...Object.fromEntries(scripts.map(([path, text]) => [path, ["text/javascript", text ?? ""] as const])),
@@ -145,10 +156,6 @@ test("Dawn works as its guide says", async () => {
       variants.map((variant) => [`/variants/${variant.id}`, ["application/json", JSON.stringify(variant)] as const]),
     ),
   });
-  await using opened = await openPage(browser, shop.url);
-  await order(opened.page);
-  expect(shop.cart).toEqual([ordered]);
-  expect(faultsOf(opened.faults)).toEqual([]);
 });
 
 /** Starts a shop whose theme and cart drop properties with an underscore. */
@@ -258,8 +265,9 @@ describe.each(frameworks)("$name", ({ name, guide, main, client, server }) => {
     return name === "Vue" ? [await vueCompiler(folder)] : [];
   };
 
+  const headingIn = (page: Page) => optionsIn(page).getByText("Make it yours").first();
   async function orderWithStatus(page: Page): Promise<void> {
-    await optionsIn(page).getByText("Make it yours").first().waitFor();
+    await headingIn(page).waitFor();
     await styleIn(page).check();
     await page.getByText("Not complete yet").waitFor();
     await order(page);
@@ -267,12 +275,7 @@ describe.each(frameworks)("$name", ({ name, guide, main, client, server }) => {
 
   test("works as its guide says", async () => {
     const plugins = await prepare();
-    await using shop = startShop(pageOf(await bundle(join(folder, main), "browser", plugins)));
-    await using opened = await openPage(browser, shop.url);
-    await orderWithStatus(opened.page);
-    expect(shop.cart).toEqual([ordered]);
-    expect(faultsOf(opened.faults)).toEqual([]);
-    await comeBack(opened.page, shop.url, optionsIn(opened.page).getByText("Make it yours").first());
+    await expectOrder(pageOf(await bundle(join(folder, main), "browser", plugins)), orderWithStatus, headingIn);
   });
 
   test("renders on a server as the guide says, and the browser takes over without a warning", async () => {
@@ -284,11 +287,7 @@ describe.each(frameworks)("$name", ({ name, guide, main, client, server }) => {
     const rendered: string = await renderProduct(variants);
     expect(rendered).toContain(`sku="1812234"`);
     expect(rendered).toContain("1-800-555-0100");
-    await using shop = startShop(pageOf(await bundle(join(folder, client), "browser", plugins), rendered));
-    await using opened = await openPage(browser, shop.url);
-    await orderWithStatus(opened.page);
-    expect(shop.cart).toEqual([ordered]);
-    expect(faultsOf(opened.faults)).toEqual([]);
-    await comeBack(opened.page, shop.url, optionsIn(opened.page).getByText("Make it yours").first());
+    const files = pageOf(await bundle(join(folder, client), "browser", plugins), rendered);
+    await expectOrder(files, orderWithStatus, headingIn);
   });
 });
