@@ -22,6 +22,11 @@ const stores = await Promise.all(
   })),
 );
 
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
 describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {
   let service: RunningService;
   let sql: SQL;
@@ -62,8 +67,7 @@ describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {
     await page.getByLabel("Token").fill("pds_wrong");
     await press("Sign in");
     expect(await page.getByRole("alert").innerText()).toBe("This token is not valid.");
-    await page.getByLabel("Token").fill(token);
-    await press("Sign in");
+    await signIn(page);
     await page.waitForURL("**/actions");
     expect(await page.locator("header").innerText()).toContain("ann (operate)");
     expect(await page.evaluate("document.cookie")).toBe("");
@@ -157,8 +161,7 @@ describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {
       expect([path, await accessibilityProblems(other.page)]).toEqual([path, []]);
     };
     await check("/sign-in");
-    await other.page.getByLabel("Token").fill(token);
-    await other.page.getByRole("button", { name: "Sign in" }).click();
+    await signIn(other.page);
     await other.page.waitForURL("**/actions");
     const fields = new URLSearchParams({ job: "catalog-import", brand });
     for (const path of [
@@ -179,8 +182,7 @@ describe.each(stores)("on $engine, an operator", ({ engine, url, home }) => {
 
   test("learns from an open page that the session has ended", async () => {
     await using other = await openPage(browser, `${service.adminUrl}/sign-in?next=/`);
-    await other.page.getByLabel("Token").fill(token);
-    await other.page.getByRole("button", { name: "Sign in" }).click();
+    await signIn(other.page);
     await other.page.waitForURL((address) => address.pathname === "/");
     // The newest one.
     await sql`DELETE FROM operator_session WHERE expires_at = (SELECT max(expires_at) FROM operator_session)`;
