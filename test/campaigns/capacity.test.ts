@@ -41,8 +41,10 @@ const maxDrift = 0.1;
 /** How far the last third of the memory samples may be from the second. */
 const tolerance = 0.05;
 
-const variants = Array.from({ length: 4 }, (_, index) => toVariant(1, { id: 401 + index }));
-const products = Array.from({ length: productCount }, (_, index) => toProduct(index + 1, { variants }));
+const variantsOf = (id: number) => Array.from({ length: 4 }, (_, index) => toVariant(id, { id: 401 + index }));
+const products = Array.from({ length: productCount }, (_, index) =>
+  toProduct(index + 1, { variants: variantsOf(index + 1) }),
+);
 const nginx = listInstalled(["nginx"]).length > 0;
 const folder = await temporaryFolder();
 
