@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { percentile } from "../../bench/support/statistics.ts";
 import { createRandom } from "../../packages/platform-stand-in/src/catalog/random.ts";
 import { listDocuments, listProductStates } from "../../src/catalog/product.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
@@ -208,20 +209,17 @@ describe.each([...enginesOf("postgres")])(
           () => 50,
         ),
       );
-      const syncs: number[] = [];
-      const syncing = untilEnd(
-        // A machine that is too busy to renew a run's lease ends it; the next one continues.
-        async () => syncs.push((await pds(["run", "catalog-sync"], environment)).code),
-        () => syncPauseMs,
-      );
-      const reconciles: number[] = [];
-      const reconciling = untilEnd(
-        async () => reconciles.push((await pds(["run", "catalog-reconcile"], environment)).code),
-        () => syncPauseMs,
-      );
+      /** A machine that is too busy to renew a run's lease ends it; the next one continues. */
+      const repeat = (job: string, codes: number[]) =>
+        untilEnd(
+          async () => codes.push((await pds(["run", job], environment)).code),
+          () => syncPauseMs,
+        );
+      const [syncs, reconciles]: [number[], number[]] = [[], []];
+      const running = [repeat("catalog-sync", syncs), repeat("catalog-reconcile", reconciles)];
       const checking = untilEnd(checkStates, () => 500);
       try {
-        await Promise.all([editing, ...looking, syncing, reconciling, checking]);
+        await Promise.all([editing, ...looking, ...running, checking]);
       } finally {
         endsMs = 0;
       }
@@ -270,8 +268,7 @@ describe.each([...enginesOf("postgres")])(
       const seconds = editingMs / 1000;
       const lines = Object.entries(rightAfterMs).flatMap(([kind, times]) => {
         if (times.length === 0) return [];
-        const sorted = times.toSorted((a, b) => a - b);
-        const at = (share: number) => ((sorted[Math.floor((sorted.length - 1) * share)] ?? 0) / 1000).toFixed(1);
+        const at = (share: number) => (percentile(times, share) / 1000).toFixed(1);
         return [`  ${kind}: ${times.length} right after ${at(0.5)} s (p99 ${at(0.99)} s, at most ${at(1)} s)`];
       });
       const counts = Object.entries(runs).map(
