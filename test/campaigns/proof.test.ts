@@ -186,10 +186,11 @@ test.skipIf(!isPossible)("a fleet answers through every fault", async () => {
       `replicas answered with 503 ${proof.hidden} times, and with another failure ${proof.defects} times; ` +
       `${shoppers.repeated} repeated, ${unseen} with versions that no poll has seen\n`,
   );
-  for (const { atMs, what } of [...proof.failures, ...proof.old]) {
+  for (const { atMs, what } of [...proof.failures, ...proof.old, ...proof.mixed, ...proof.incorrect]) {
     const fault = steps.findLast(({ fromMs }) => atMs >= fromMs)?.name ?? "before any fault";
     process.stderr.write(`${fault}: ${what}\n`);
   }
+  for (const what of [...lostTicks, ...proof.wrong.slice(0, 50)]) process.stderr.write(`${what}\n`);
   if (reportPath !== undefined) await Bun.write(reportPath, renderReport(proof));
   expect(proof.mixed).toEqual([]);
   expect(proof.incorrect).toEqual([]);

@@ -154,12 +154,6 @@ const Page = (proof: Proof) => {
             again. "Longest" is the longest time that a successful request took.
           </p>
           <Runs {...proof} />
-          <Details title="Failed requests" groups={failed} steps={steps} />
-          <Details title="Responses older than a second without Age" groups={stale} steps={steps} />
-          {lostTicks.length > 0 && <List title="Lost scheduled times" items={lostTicks} />}
-          {mixed.length > 0 && <List title="Responses of two versions" items={mixed.map(({ what }) => what)} />}
-          {incorrect.length > 0 && <List title="Incorrect responses" items={incorrect.map(({ what }) => what)} />}
-          {wrong.length > 0 && <List title="Wrong at the end" items={wrong} />}
           <h2>Parts</h2>
           <ul>
             {proof.parts.map((part) => (
@@ -186,44 +180,6 @@ const Total = ({ count, what }: { count: number; what: string }) => (
     <strong>{number.format(count)}</strong> {what}
   </li>
 );
-
-const List = ({ title, items }: { title: string; items: readonly string[] }) => (
-  <>
-    <h2>{title}</h2>
-    <ul>
-      {items.slice(0, 50).map((item) => (
-        <li>{item}</li>
-      ))}
-    </ul>
-  </>
-);
-
-const shown = 5;
-const Details = ({ title, groups, steps }: { title: string; groups: Problem[][]; steps: readonly Step[] }) => {
-  if (groups.every(({ length }) => length === 0)) return null;
-  return (
-    <>
-      <h2>{title}</h2>
-      {groups.map((problems, index) =>
-        problems.length === 0 ? null : (
-          <section>
-            <h3>
-              {steps[index]?.name ?? "between the faults"}: {problems.length}
-            </h3>
-            <ul>
-              {problems.slice(0, shown).map(({ atMs, what }) => (
-                <li>
-                  {clock(atMs)} {what}
-                </li>
-              ))}
-              {problems.length > shown && <li>and {problems.length - shown} more</li>}
-            </ul>
-          </section>
-        ),
-      )}
-    </>
-  );
-};
 
 const Runs = ({ runs }: Proof) => {
   const ended = runs.filter(({ outcome }) => outcome !== null && outcome !== "succeeded");
