@@ -13,11 +13,11 @@ import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  begin,
   connectTo,
   type Environment,
-  endLeases,
   type Finished,
-  main,
+  killRun,
   pds,
   serve,
   temporaryFolder,
@@ -1042,13 +1042,7 @@ describe("a feed in a bucket", () => {
 });
 
 /** Starts the job. */
-const startJob = ({ environment }: Setup) =>
-  Bun.spawn([process.execPath, main, "run", "personalization-import"], {
-    env: { PATH: process.env.PATH, ...environment } as Record<string, string>,
-    stdio: ["ignore", "ignore", "pipe"],
-    // A process group, so that it can be killed together with its worker.
-    detached: true,
-  });
+const startJob = ({ environment }: Setup) => begin(["run", "personalization-import"], environment);
 
 /** Makes a web server send the beginning of a file and then nothing. */
 function stallDownload(web: Web): void {
@@ -1092,9 +1086,7 @@ describe("a download", () => {
     stallDownload(web);
     const child = startJob(setup);
     await until("the download starts", async () => (await listDownloads(setup)).length > 0);
-    process.kill(-child.pid, "SIGKILL");
-    await child.exited;
-    await endLeases(setup.environment.DATABASE_URL);
+    await killRun(child, setup.environment.DATABASE_URL);
     const [left = ""] = await listDownloads(setup);
     expect(left).toMatch(/^pds-feed-\d+-/);
     // Its parent is dead too, so it exists until the system reaps it.

@@ -6,6 +6,7 @@ import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  begin,
   connectTo,
   createStore,
   endLeases,
@@ -94,12 +95,7 @@ for (const engine of enginesOf("sqlite")) {
   afterAll(() => Promise.all([reading.stop(), remembering.stop(), sql.close()]));
 
   /** In a session of its own, an import keeps a share of the CPU although it has the lowest priority. */
-  const start = (args: string[]) =>
-    Bun.spawn([process.execPath, main, ...args], {
-      env: { PATH: "", PDS_CONFIG: "/dev/null", ...environment },
-      stdio: ["ignore", "ignore", "pipe"],
-      detached: true,
-    });
+  const start = (args: string[]) => begin(args, environment);
 
   /** Runs a command to its end. @returns how long it took */
   async function complete(args: string[]): Promise<number> {
