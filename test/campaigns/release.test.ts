@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ const canBoot = canInstall && (await inCopy(`${boot} true </dev/null >/dev/null`
 if (!canBoot) process.stderr.write("skipped: systemd cannot be started here\n");
 
 /** Compressing and installing 100 MB takes minutes where others use the disk. */
-const longMs = 600_000;
+setDefaultTimeout(600_000);
 const temporary = await temporaryFolder();
 
 /** Folders of the packages that a release needs. */
@@ -67,7 +67,7 @@ describe.skipIf(!canPackage)("a release", () => {
     expect({ exitCode, stderr: `${stderr}` }).toEqual({ exitCode: 0, stderr: "" });
     output = join(checkout, "dist", version);
     files = (await readdir(output)).toSorted();
-  }, longMs);
+  }, 600_000);
 
   test("has an archive, a package, a bill of materials, and checksums of all", async () => {
     const all = [
@@ -79,16 +79,12 @@ describe.skipIf(!canPackage)("a release", () => {
     expect((await $`sha256sum --check SHA256SUMS`.cwd(output).text()).trim().split("\n")).toHaveLength(all.length);
   });
 
-  test(
-    "has the same executable when it is built elsewhere",
-    async () => {
-      const other = await checkOut("elsewhere");
-      await $`node scripts/run.js build`.cwd(other).quiet();
-      const archive = join(output, `pds-${version}-linux-x64.tar.gz`);
-      await $`tar -xzf ${archive} --to-stdout pds-${version}-linux-x64/pds | cmp - dist/pds`.cwd(other);
-    },
-    longMs,
-  );
+  test("has the same executable when it is built elsewhere", async () => {
+    const other = await checkOut("elsewhere");
+    await $`node scripts/run.js build`.cwd(other).quiet();
+    const archive = join(output, `pds-${version}-linux-x64.tar.gz`);
+    await $`tar -xzf ${archive} --to-stdout pds-${version}-linux-x64/pds | cmp - dist/pds`.cwd(other);
+  });
 
   test.if(isCampaign)("is the same when it is built elsewhere", async () => {
     const other = await checkOut("another");
@@ -175,7 +171,6 @@ describe.skipIf(!canPackage)("a release", () => {
         `${version}\nport = 3002\n/etc/systemd/system/multi-user.target.wants/pds.service\n/etc/pds/pds.toml\npurged\n`,
       );
     },
-    longMs,
   );
 
   test.skipIf(!canInstall)(
@@ -235,7 +230,6 @@ describe.skipIf(!canPackage)("a release", () => {
         `${kept}${kept}conffiles:\n${kept}${kept}purged\n# A newer text.\n644 root\n# A newer text.\npurged\n`,
       );
     },
-    longMs,
   );
 
   test.skipIf(!canBoot)(
@@ -296,7 +290,6 @@ describe.skipIf(!canPackage)("a release", () => {
         ].join("\n"),
       );
     },
-    longMs,
   );
 
   test("is refused for another version, an untagged commit, and changes", async () => {
