@@ -5,6 +5,7 @@ import { parse as parseCsv } from "csv-parse/sync";
 import { importHere } from "../support/import-here.ts";
 import { createStore, engines, pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
+import { readMetric } from "../support/service-process.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 const sample = join(root, "sample");
@@ -141,8 +142,7 @@ describe("a lost PostgreSQL", () => {
         answers.map(async (answer) => ({ code: answer.status, ...((await answer.json()) as object) })),
       );
     };
-    const storeLost = async () =>
-      (await (await fetch(`${service.adminUrl}/metrics`)).text()).match(/^pds_store_unreachable (\d)$/m)?.[1];
+    const storeLost = () => readMetric(service, "pds_store_unreachable");
     const ready = {
       code: 200,
       status: "ready",
@@ -159,10 +159,10 @@ describe("a lost PostgreSQL", () => {
     try {
       const before = await Promise.all(cached.map(async (path) => (await service.get(path)).text()));
       expect((await strict.get(cached[0] ?? "")).status).toBe(200);
-      await untilEqual(async () => [await readiness(), await storeLost()], [[ready, ready], "0"]);
+      await untilEqual(async () => [await readiness(), await storeLost()], [[ready, ready], 0]);
       await postgres.stop("SIGKILL");
       // Connection processes outlive the killed server process for a moment.
-      await until("the loss is noticed", async () => (await storeLost()) === "1");
+      await until("the loss is noticed", async () => (await storeLost()) === 1);
       await until("no query succeeds", async () => (await statuses()).every((status) => status !== 200));
       for (const path of paths) {
         const response = await service.get(path);
@@ -207,7 +207,7 @@ describe("a lost PostgreSQL", () => {
       await untilEqual(statuses, [200, 200, 200]);
       const ages = () => Promise.all(cached.map(async (path) => (await service.get(path)).headers.has("age")));
       await untilEqual(ages, [false, false, false, false]);
-      await untilEqual(async () => [await readiness(), await storeLost()], [[ready, ready], "0"]);
+      await untilEqual(async () => [await readiness(), await storeLost()], [[ready, ready], 0]);
     } finally {
       await Promise.all([service.stop(), strict.stop(), empty.stop()]);
       await postgres.remove();
