@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { isFirefox, startBrowser } from "../support/browser.ts";
-import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
+import { isFirefox } from "../support/browser.ts";
+import { createOptions, joinOptions, productForm, startShop, widget } from "../support/product-page.ts";
 
-const browser = await startBrowser();
-const shop = await openShop(browser, { hasService: false });
-afterAll(() => shop[Symbol.asyncDispose]());
+const shop = await startShop();
 
-beforeAll(() => {
-  const name = createOptions(
-    [{ text: "Name" }, { text: "Second (optional)" }, { text: "Font", choices: ["Block"] }],
-    "NAME",
-  );
-  const mono = createOptions([{ text: "Monogram" }], "MONO");
-  shop.responses.set("both", {
-    pzlines: [...name.pzlines, ...mono.pzlines],
-    pzstyles: [...name.pzstyles, ...mono.pzstyles.map((row) => ({ ...row, choice_type: "NONE" }))],
-    pzchoices: name.pzchoices,
-  });
-});
+const lines = [{ text: "Name" }, { text: "Second (optional)" }, { text: "Font", choices: ["Block"] }];
+shop.responses.set("both", joinOptions(createOptions(lines, "NAME"), createOptions([{ text: "Monogram" }], "MONO")));
 
 /** Sets a title with a price for each letter, as a page may do in a handler. */
 const setPrice = (...types: string[]) =>
@@ -29,13 +17,12 @@ const setPrice = (...types: string[]) =>
     .join("");
 
 /** Opens a page and types "Ann" into the first field, without leaving it. */
-async function openTyped(script: string, attributes = "") {
-  const opened = await shop.open(productForm(options(`id="it" sku="both" endpoint="/custom" ${attributes}`)));
-  const { page } = opened;
+async function openTyped(script = "") {
+  const page = await shop.open(productForm(widget(`sku="both"`)));
   await page.getByRole("radio", { name: "NAME" }).check();
   await page.evaluate(script);
   await page.getByLabel("Name", { exact: true }).pressSequentially("Ann");
-  return opened;
+  return page;
 }
 
 /** Presses and releases the mouse at a place, as a shopper does, and retries nothing. */
@@ -48,37 +35,24 @@ async function clickOnce(page: Page, role: "radio" | "textbox", name: string) {
 const readValue = (page: Page) => page.evaluate<unknown>("it.value");
 
 describe("labels that the page sets in a handler of `change`", () => {
-  const prices = [["change"], ["input", "change", "focusout"]];
-
-  test.each(prices)("do not undo a click on No personalization (%s)", async (...types) => {
-    await using opened = await openTyped(setPrice(...types));
-    await clickOnce(opened.page, "radio", "No personalization");
-    expect(await readValue(opened.page)).toBeNull();
-    expect(opened.faults).toEqual([]);
-  });
-
-  test.each(prices)("do not undo a click on another style (%s)", async (...types) => {
-    await using opened = await openTyped(setPrice(...types));
-    await clickOnce(opened.page, "radio", "MONO");
-    expect(await readValue(opened.page)).toMatchObject({ style: "MONO" });
-    expect(opened.faults).toEqual([]);
-  });
-
-  test("do not undo a click on a choice", async () => {
-    await using opened = await openTyped(setPrice("change"));
-    await clickOnce(opened.page, "radio", "Block");
-    expect(await readValue(opened.page)).toEqual({
-      style: "NAME",
-      lines: [
-        { label: "Name", value: "Ann" },
-        { label: "Font", value: "Block" },
-      ],
-    });
+  const events = ["input", "change", "focusout"];
+  const monogram = { style: "MONO", lines: [] };
+  const typed = { label: "Name", value: "Ann" };
+  test.each<[string, string[], unknown]>([
+    ["No personalization", ["change"], null],
+    ["No personalization", events, null],
+    ["MONO", ["change"], monogram],
+    ["MONO", events, monogram],
+    ["Block", ["change"], { style: "NAME", lines: [typed, { label: "Font", value: "Block" }] }],
+  ])("do not undo a click on %s (%j)", async (name, types, value) => {
+    await using page = await openTyped(setPrice(...types));
+    await clickOnce(page, "radio", name);
+    expect(await readValue(page)).toEqual(value);
+    expect(page.faults).toEqual([]);
   });
 
   test.each(["Tab", "click"])("let the focus move to the next field by %s", async (way) => {
-    await using opened = await openTyped(setPrice("change"));
-    const { page } = opened;
+    await using page = await openTyped(setPrice("change"));
     if (way === "Tab") await page.keyboard.press("Tab");
     else await clickOnce(page, "textbox", "Second optional");
     await page.keyboard.type("Lee");
@@ -87,8 +61,8 @@ describe("labels that the page sets in a handler of `change`", () => {
 });
 
 test("Labels do not update the summary at once, which could move a button during a click", async () => {
-  await using opened = await openTyped("");
-  const moved = await opened.page.evaluate<number>(`(() => {
+  await using page = await openTyped();
+  const moved = await page.evaluate<number>(`(() => {
     const top = () => document.querySelector("[name=add]").getBoundingClientRect().top;
     const [, second] = it.shadowRoot.querySelectorAll("[part~=input]");
     second.value = "Lee";
@@ -98,20 +72,19 @@ test("Labels do not update the summary at once, which could move a button during
     return top() - before;
   })()`);
   expect(moved).toBe(0);
-  await opened.page.locator("[part~=summary]").getByText("Lee").waitFor();
+  await page.locator("[part~=summary]").getByText("Lee").waitFor();
 });
 
 test("Labels set in handlers of both `input` and `blur` throw nothing and lose no letter", async () => {
   const count = `{ let count = 0; for (const type of ["input", "blur", "focusout", "change"])
     it.addEventListener(type, () => (it.labels = { title: "T" + count++ })); }`;
-  await using opened = await openTyped(count);
-  expect(await opened.page.getByLabel("Name", { exact: true }).inputValue()).toBe("Ann");
-  expect(opened.faults).toEqual([]);
+  await using page = await openTyped(count);
+  expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("Ann");
+  expect(page.faults).toEqual([]);
 });
 
 test.skipIf(isFirefox)("Labels set during an IME composition do not garble the text", async () => {
-  await using opened = await openTyped("");
-  const { page } = opened;
+  await using page = await openTyped();
   await page.getByLabel("Name", { exact: true }).fill("");
   const session = await page.context().newCDPSession(page);
   const compose = (text: string) =>
@@ -124,8 +97,7 @@ test.skipIf(isFirefox)("Labels set during an IME composition do not garble the t
 });
 
 test("Labels update every text, limit, and optional choice of the form in place", async () => {
-  await using opened = await openTyped("");
-  const { page } = opened;
+  await using page = await openTyped();
   const controls = await page.evaluateHandle<{ isConnected: boolean }[]>(
     "[...it.shadowRoot.querySelectorAll('input')]",
   );
@@ -143,11 +115,8 @@ test("Labels update every text, limit, and optional choice of the form in place"
   await page.getByRole("radiogroup", { name: "Gravur" }).getByRole("radio", { name: "Ohne" }).waitFor();
   await page.getByRole("group", { name: "Namen" }).getByText("3 von 9").waitFor();
   const font = page.getByRole("radiogroup", { name: "Schrift freiwillig" });
-  expect(
-    await page.evaluate<string[]>(
-      `[...it.shadowRoot.querySelectorAll("[part=choices] input")].map(({ value }) => value)`,
-    ),
-  ).toEqual(["", "Block"]);
+  const choices = `[...it.shadowRoot.querySelectorAll("[part=choices] input")].map(({ value }) => value)`;
+  expect(await page.evaluate<string[]>(choices)).toEqual(["", "Block"]);
   await font.getByRole("radio", { name: "Blockschrift" }).check();
   expect(await page.locator("[part~=summary]").innerText()).toMatch(/^Ihre Gravur\s+Art\s+Namen\s+Vorname\s+Ann/);
   expect(await controls.evaluate((all) => all.every((control) => control.isConnected))).toBe(true);
@@ -158,8 +127,7 @@ test("Labels update every text, limit, and optional choice of the form in place"
 });
 
 test("Setting `required` adds and removes No personalization and keeps the other controls", async () => {
-  await using opened = await openTyped("");
-  const { page } = opened;
+  await using page = await openTyped();
   const none = page.getByRole("radio", { name: "No personalization" });
   const order = () =>
     page

@@ -1,28 +1,16 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { accessibilityProblems, isFirefox, readOverflow, startBrowser } from "../support/browser.ts";
+import { accessibilityProblems, isFirefox, readOverflow } from "../support/browser.ts";
 import { root, temporaryFolder } from "../support/pds.ts";
-import {
-  createOptions,
-  openShop,
-  options,
-  productForm,
-  properties,
-  readEvents,
-  untilEvent,
-} from "../support/product-page.ts";
+import { add, createOptions, productForm, show, startShop, untilEvent, widget } from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
-const browser = await startBrowser();
-const shop = await openShop(browser, { hasService: false });
-afterAll(() => shop[Symbol.asyncDispose]());
+const shop = await startShop();
 
 beforeEach(() => {
   shop.requests.length = 0;
-  shop.responses.set("red", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
-  shop.responses.set("blue", createOptions([{ text: "Name" }], "BOTH"));
 });
 
 /**
@@ -91,8 +79,7 @@ describe.each(Object.entries(pages))("in a page of %s", (name, source) => {
     ["after", ["/theme.js", `/scripts/${name}.js`]],
   ])("the element defined %s its page renders is a form control", async (order, scripts) => {
     shop.scripts.set(`${name}.js`, await bundle(source));
-    await using opened = await shop.open("", {}, scripts);
-    const { page } = opened;
+    await using page = await shop.open("", {}, scripts);
     // Until it is defined, frameworks set objects as attributes; a page sets them again afterwards.
     const given = {
       sku: "red",
@@ -125,51 +112,53 @@ describe.each(Object.entries(pages))("in a page of %s", (name, source) => {
     expect(await page.evaluate<number>("changes")).toBeGreaterThan(0);
     // The element of another mount finds the text again.
     await page.evaluate("unmount()");
-    expect(opened.faults).toEqual([]);
+    expect(page.faults).toEqual([]);
     if (name !== "lit") await page.reload();
     await update(page, { sku: "blue", required: true });
     if (order === "after") await page.evaluate(`import("/personalization-options.js")`);
     await page.getByLabel("Name", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Add to cart" }).click();
-    await until("the cart has the order", () => shop.cart.length > 0);
-    expect(properties(shop.cart.pop())?.slice(0, 2)).toEqual([
+    expect((await shop.order(page))?.slice(0, 2)).toEqual([
       ["properties[Style]", "BOTH"],
       ["properties[Name]", "Annabel"],
     ]);
   });
 });
 
-test.skipIf(isFirefox)("1,000 elements that are added and removed leave nothing behind", async () => {
-  await using opened = await shop.open(productForm(""));
-  const { page } = opened;
-  const session = await page.context().newCDPSession(page);
-  const counts = async () => {
-    await session.send("HeapProfiler.collectGarbage");
-    return await session.send("Memory.getDOMCounters");
-  };
-  const cycle = (count: number) =>
-    page.evaluate(`(async () => {
+test.skipIf(isFirefox)(
+  "1,000 elements that are added and removed, some with their forms, leave nothing behind",
+  async () => {
+    await using page = await shop.open(productForm(""));
+    const session = await page.context().newCDPSession(page);
+    const counts = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      return await session.send("Memory.getDOMCounters");
+    };
+    const cycle = (count: number) =>
+      page.evaluate(`(async () => {
       for (let index = 0; index < ${count}; index++) {
         const element = document.createElement("personalization-options");
         Object.assign(element, { endpoint: "/custom", sku: "red", required: true });
         element.setAttribute("cart", "/cart.js");
         const ready = new Promise((resolve) => element.addEventListener("ready", resolve));
-        document.forms[0].prepend(element);
+        const hasOwnForm = index % 3 === 0;
+        const form = hasOwnForm ? document.body.appendChild(document.createElement("form")) : document.forms[0];
+        form.prepend(element);
         if (index % 10 === 0) await ready;
-        element.remove();
+        (hasOwnForm ? form : element).remove();
       }
       await new Promise((resolve) => setTimeout(resolve, 500));
       events.length = 0;
     })()`);
-  await cycle(20);
-  const before = await counts();
-  await cycle(1000);
-  // Aborted requests and timers end before what they refer to is collected.
-  await until("the elements are collected", async () => {
-    const { nodes, jsEventListeners } = await counts();
-    return nodes <= before.nodes + 50 && jsEventListeners <= before.jsEventListeners + 20;
-  });
-});
+    await cycle(20);
+    const before = await counts();
+    await cycle(1000);
+    // Aborted requests and timers end before what they refer to is collected.
+    await until("the elements are collected", async () => {
+      const { nodes, jsEventListeners } = await counts();
+      return nodes <= before.nodes + 50 && jsEventListeners <= before.jsEventListeners + 20;
+    });
+  },
+);
 
 test("nothing moves while options load if their height is reserved", async () => {
   shop.scripts.set(
@@ -177,12 +166,8 @@ test("nothing moves while options load if their height is reserved", async () =>
     `document.querySelector("personalization-options").style.cssText = "display: block; min-block-size: 30rem; --personalization-height: 30rem"`,
   );
   const release = shop.hold("red");
-  await using opened = await shop.open(productForm(options(`id="it" sku="red" endpoint="/custom"`)), {}, [
-    "/scripts/reserve.js",
-    "/theme.js",
-    "/personalization-options.js",
-  ]);
-  const { page } = opened;
+  const scripts = ["/scripts/reserve.js", "/theme.js", "/personalization-options.js"];
+  await using page = await shop.open(productForm(widget(`sku="red"`)), {}, scripts);
   await until("the service receives the request", () => shop.requests.length > 0);
   const top = () => page.evaluate<number>(`document.querySelector("[name=add]").getBoundingClientRect().top`);
   const before = await top();
@@ -205,32 +190,25 @@ describe.each(process.env.TEST_SHORT_CAMPAIGN === undefined ? looks : looks.slic
   "%s at %i px with forced colors %s",
   (colorScheme, width, forcedColors) => {
     test("no state of the element has accessibility problems", async () => {
-      await using opened = await shop.open("", { colorScheme, viewport: { width, height: 900 }, forcedColors });
-      const { page } = opened;
-      shop.responses.set("kinds", {
-        ...createOptions([
-          { text: "Name: up to 4 characters" },
-          { text: "Font", choices: ["Block", "Script"] },
-          { text: "Thread", choices: ["1", "2", "3", "4", "5", "6", "7", "8", "9"] },
-          { text: "Back (optional)" },
-        ]),
-      });
+      await using page = await shop.open("", { colorScheme, viewport: { width, height: 900 }, forcedColors });
+      const lines = [
+        { text: "Name: up to 4 characters" },
+        { text: "Font", choices: ["Block", "Script"] },
+        { text: "Thread", choices: [..."123456789"] },
+        { text: "Back (optional)" },
+      ];
+      shop.responses.set("kinds", createOptions(lines));
       const check = async (state: string) => {
         await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
         expect([state, ...(await accessibilityProblems(page))]).toEqual([state]);
         expect(await readOverflow(page)).toBe(0);
       };
-      const show = async (attributes: string, event: string) => {
-        const markup = productForm(options(`id="it" endpoint="/custom" ${attributes}`));
-        await page.evaluate(`events.length = 0, document.querySelector("main").innerHTML =
-        '<h1>Napkin</h1>' + ${JSON.stringify(markup)}, void 0`);
-        if (event !== "") await untilEvent(page, event);
-      };
-      const add = () => page.getByRole("button", { name: "Add to cart" }).click();
-      await show(`sku="kinds"`, "ready");
+      const showElement = (attributes: string) => show(page, `<h1>Napkin</h1>${productForm(widget(attributes))}`);
+      await showElement(`sku="kinds"`);
+      await untilEvent(page, "ready");
       await check("ready");
       await page.getByRole("radio", { name: "STYLE" }).check();
-      await add();
+      await add(page);
       await page.getByText("Please fill this in.").waitFor();
       await check("incomplete");
       await page.getByLabel("Name").fill("Ann 🎁 Lee");
@@ -244,18 +222,20 @@ describe.each(process.env.TEST_SHORT_CAMPAIGN === undefined ? looks : looks.slic
       await page.evaluate("it.disabled = false, it.sku = 'blue'");
       await page.getByRole("alert").getByText("no longer includes").waitFor();
       await check("lost");
-      await show(`sku="gone"`, "error");
+      await showElement(`sku="gone"`);
+      await untilEvent(page, "error");
       await check("failed");
-      await show(`sku="gone" required`, "error");
-      await add();
+      await showElement(`sku="gone" required`);
+      await untilEvent(page, "error");
+      await add(page);
       await check("failed and required");
       const release = shop.hold("red");
-      await show(`sku="red" required`, "");
-      await add();
+      await showElement(`sku="red" required`);
+      await add(page);
       await page.getByText("still loading").waitFor();
       await check("loading");
       release();
-      await until("it is ready", async () => (await readEvents(page)).some(({ type }) => type === "ready"));
+      await untilEvent(page, "ready");
     });
   },
 );

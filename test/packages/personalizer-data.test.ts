@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { toForm } from "../../packages/client/src/form.ts";
 import { baseLabels, formLabels } from "../../packages/personalizer/src/default-labels.ts";
 import { cleanText, countGraphemes, listRefused } from "../../packages/personalizer/src/form/characters.ts";
-import { parseInstruction } from "../../packages/personalizer/src/form/instruction.ts";
+import { type Instruction, parseInstruction } from "../../packages/personalizer/src/form/instruction.ts";
 import { isForm, isPersonalization } from "../../packages/personalizer/src/form/response.ts";
 import { toStyles } from "../../packages/personalizer/src/form/styles.ts";
 import type { Personalization } from "../../src/contract/personalization.ts";
@@ -157,66 +157,54 @@ describe("the characters of a text", () => {
     expect(["Zoe\u0308", "👩‍👩‍👧", "नमस्ते", ""].map(countGraphemes)).toEqual([3, 1, 3, 0]);
   });
 
-  test("are cleaned, and become capitals of the language", () => {
-    expect(cleanText(" Zoe\u0308\u00a0L. ", undefined)).toBe("Zoë L.");
-    expect(cleanText("\u200e\u2068 Ann \u2069\u200f\ufeff", undefined)).toBe("Ann");
-    expect(
-      ["\u200d", "\u200cAnn\u200d ", "Ann\u200d\u200c", "من\u200d\u200d", "Auf\u200cla"].map((text) =>
-        cleanText(text, undefined),
-      ),
-    ).toEqual(["", "Ann", "Ann", "من\u200d", "Auf\u200cla"]);
-    expect([cleanText("ipek", "tr"), cleanText("ipek", "en"), cleanText("straße", "de")]).toEqual([
-      "İPEK",
-      "IPEK",
-      "STRASSE",
-    ]);
+  test.each<[text: string, clean: string, uppercase: string | undefined]>([
+    [" Zoe\u0308\u00a0L. ", "Zoë L.", undefined],
+    ["\u200e\u2068 Ann \u2069\u200f\ufeff", "Ann", undefined],
+    ["\u200d", "", undefined],
+    ["\u200cAnn\u200d ", "Ann", undefined],
+    ["Ann\u200d\u200c", "Ann", undefined],
+    ["من\u200d\u200d", "من\u200d", undefined],
+    ["Auf\u200cla", "Auf\u200cla", undefined],
+    ["ipek", "İPEK", "tr"],
+    ["ipek", "IPEK", "en"],
+    ["straße", "STRASSE", "de"],
+  ])("in %j are cleaned to %j, with capitals of %p", (text, clean, uppercase) => {
+    expect(cleanText(text, uppercase)).toBe(clean);
   });
 });
 
 describe("parseInstruction", () => {
-  test.each([
-    ["Year: 4 digits, e.g. 2026", "[0-9]"],
-    ["Established (optional): 4 digits", "[0-9]"],
-    ["Max 3 initials: first, LAST, middle", "[\\p{L}\\p{M}]"],
-    ["Initials: up to 3 letters", "[\\p{L}\\p{M}]"],
-    ["Up to 3 letters", undefined],
-    ["Up to 8 characters, or 4 digits", undefined],
-    ["Family name: up to 12 digits", undefined],
-    ["The last 4 digits", undefined],
-  ])("reads %j with the characters %p", (text, characters) => {
-    expect(parseInstruction(text, "optional").characters).toBe(characters);
-  });
-
-  test.each([
-    ["Family name: up to 12 characters", 12],
-    ["Max 3 initials: first, LAST, middle", 3],
-    ["max. 3 letters", 3],
-    ["Maximum of 10 characters", 10],
-    ["No more than 15 letters", 15],
-    ["12 characters max", 12],
-    ["Block letters. Up to 20 characters, spaces included", 20],
-    ["Year: 4 digits, e.g. 2026", 4],
-    ["Established (optional): 4 digits", 4],
-    ["Up to 20 characters, or up to 10 letters with a monogram", 20],
-    ["At least 4 digits", undefined],
-    ["Number: 4 digits or more", undefined],
-    ["Between 3 and 12 characters", undefined],
-    ["Up to 1,000 characters", 1000],
-    ["Up to 2,000 characters", undefined],
-    ["Up to 3 lines", undefined],
-    ["Up to 0 characters", undefined],
-    ["3 characters", undefined],
-    ["The last 4 digits", undefined],
-  ])("reads %j with the limit %p", (text, limit) => {
-    expect(parseInstruction(text, "optional").limit).toBe(limit);
-  });
-
-  test.each([
-    ["Year: 4 digits, e.g. 2026", 4],
-    ["Up to 4 digits", undefined],
-    ["Code: 4 digits, or up to 8 characters", undefined],
-  ])("reads %j with the minimum %p", (text, minimum) => {
-    expect(parseInstruction(text, "optional").minimum).toBe(minimum);
+  const digits = "[0-9]";
+  const letters = "[\\p{L}\\p{M}]";
+  test.each<[string, Partial<Instruction>]>([
+    ["Year: 4 digits, e.g. 2026", { limit: 4, characters: digits, minimum: 4 }],
+    ["Established (optional): 4 digits", { limit: 4, characters: digits, minimum: 4 }],
+    ["Up to 4 digits", { limit: 4, characters: digits }],
+    ["Max 3 initials: first, LAST, middle", { limit: 3, characters: letters }],
+    ["Initials: up to 3 letters", { limit: 3, characters: letters }],
+    ["Family name: up to 12 characters", { limit: 12 }],
+    ["Family name: up to 12 digits", { limit: 12 }],
+    ["Up to 3 letters", { limit: 3 }],
+    ["max. 3 letters", { limit: 3 }],
+    ["Maximum of 10 characters", { limit: 10 }],
+    ["No more than 15 letters", { limit: 15 }],
+    ["12 characters max", { limit: 12 }],
+    ["Block letters. Up to 20 characters, spaces included", { limit: 20 }],
+    ["Up to 20 characters, or up to 10 letters with a monogram", { limit: 20 }],
+    ["Up to 8 characters, or 4 digits", { limit: 8 }],
+    ["Code: 4 digits, or up to 8 characters", { limit: 8 }],
+    ["Up to 1,000 characters", { limit: 1000 }],
+    ["At least 4 digits", {}],
+    ["Number: 4 digits or more", {}],
+    ["Between 3 and 12 characters", {}],
+    ["Up to 2,000 characters", {}],
+    ["Up to 3 lines", {}],
+    ["Up to 0 characters", {}],
+    ["3 characters", {}],
+    ["The last 4 digits", {}],
+  ])("reads %j with the limits %j", (text, limits) => {
+    const { limit, characters, minimum } = parseInstruction(text, "optional");
+    expect<Partial<Instruction>>({ limit, characters, minimum }).toEqual(limits);
   });
 
   test.each([

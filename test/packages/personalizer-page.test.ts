@@ -1,18 +1,25 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { LocalizedForm } from "../../packages/client/src/types.ts";
-import { startBrowser } from "../support/browser.ts";
-import { createOptions, openShop, options, productForm, readEvents, untilEvent } from "../support/product-page.ts";
+import {
+  add,
+  createOptions,
+  productForm,
+  readEntries,
+  readEvents,
+  readyAfter,
+  show,
+  showReady,
+  startShop,
+  untilEvent,
+  untilState,
+  widget,
+} from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
-const browser = await startBrowser();
-const shop = await openShop(browser, { hasService: false });
+const shop = await startShop();
 // One page for all tests that can share it, because opening one costs most of the time.
-const { page, [Symbol.asyncDispose]: close } = await shop.open("");
-afterAll(async () => {
-  await close();
-  await shop[Symbol.asyncDispose]();
-});
+const page = await shop.open("");
+const open = (attributes: string) => showReady(page, attributes);
 
 const line = {
   line_display_seq: "1",
@@ -28,46 +35,15 @@ const line = {
   uppercase: true,
   choices: [],
 };
-const form: LocalizedForm = {
-  sku_id: "form",
-  locale: "de",
-  styles: [
-    {
-      style_code: "MON",
-      style_display_seq: "1",
-      style_sku_status: "A",
-      name: "Monogramm",
-      help: null,
-      image: null,
-      lines: [line],
-    },
-  ],
-};
+const style = { style_code: "MON", style_display_seq: "1", style_sku_status: "A", name: "Monogramm", help: null };
+const form: LocalizedForm = { sku_id: "form", locale: "de", styles: [{ ...style, image: null, lines: [line] }] };
 
 beforeEach(async () => {
-  shop.responses.set("red", createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"));
-  shop.responses.set("blue", createOptions([{ text: "Name" }], "BOTH"));
   shop.responses.set("form", form);
   shop.requests.length = 0;
-  await show("");
-  await page.evaluate("sessionStorage.clear(), events.length = 0, document.documentElement.lang = 'en'");
+  await show(page, "");
+  await page.evaluate("sessionStorage.clear(), document.documentElement.lang = 'en'");
 });
-
-const widget = (attributes: string, id = "it") => options(`id="${id}" endpoint="/custom" ${attributes}`);
-const show = (markup: string) =>
-  page.evaluate(`document.querySelector("main").innerHTML = ${JSON.stringify(markup)}, void 0`);
-
-async function open(attributes: string) {
-  await show(productForm(widget(attributes)));
-  await untilEvent(page, "ready");
-}
-
-const readEntries = (on: Page = page, index = 0) =>
-  on.evaluate<[string, string][]>(
-    `[...new FormData(document.forms[${index}])].filter(([name]) => name.startsWith("properties["))`,
-  );
-const untilState = (state: string) =>
-  until(`the element is ${state}`, () => page.evaluate<boolean>(`it.matches(":state(${state})")`));
 
 describe("texts", () => {
   const names = { Name: "Vorname" };
@@ -108,24 +84,31 @@ describe("a form", () => {
       }, options);
       document.addEventListener("click", ({ target }) => target.name === "add" && seen.push("clicked"), options);
     }`);
-    await show(productForm(`${widget(`sku="blue" required`)}<button formnovalidate name="save">Save</button>`));
-    await untilEvent(page, "ready");
-    await page.getByRole("button", { name: "Add to cart" }).click();
+    await showReady(
+      page,
+      "",
+      productForm(`${widget(`sku="blue" required`)}<button formnovalidate name="save">Save</button>`),
+    );
+    await add(page);
     await page.getByText("Please fill this in.").waitFor();
     await page.getByRole("button", { name: "Save" }).click();
     expect(await page.evaluate<unknown>("seen")).toEqual(["submitted by save"]);
     await page.getByLabel("Name").fill("Ann");
-    await page.getByRole("button", { name: "Add to cart" }).click();
+    await add(page);
     const seen = await page.evaluate<unknown>("theme.abort(), seen");
     expect(seen).toEqual(["submitted by save", "clicked", "submitted by add"]);
   });
 
+  async function showTwo(first: string, second: string) {
+    await show(page, productForm(widget(`sku="${first}" required`) + widget(`sku="${second}" required`, "second")));
+    await untilEvent(page, "ready", 2);
+  }
+
   test("with two elements gets entries with distinct names", async () => {
-    await show(productForm(widget(`sku="blue" required`) + widget(`sku="blue" required`, "second")));
-    await until("both are ready", async () => (await readEvents(page)).length === 2);
+    await showTwo("blue", "blue");
     await page.locator("#it").getByLabel("Name").fill("Ann");
     await page.locator("#second").getByLabel("Name").fill("Lee");
-    const names = async () => (await readEntries()).map(([name, value]) => `${name.slice(11, -1)}: ${value}`);
+    const names = async () => (await readEntries(page)).map(([name, value]) => `${name.slice(11, -1)}: ${value}`);
     const first = ["Style: BOTH", "Name: Ann", "_style: BOTH", expect.stringMatching(/^_personalization: /)];
     const second = ["Style (2): BOTH", "Name (2): Lee", "_style (2): BOTH"];
     expect(await names()).toEqual([...first, ...second, expect.stringMatching(/^_personalization \(2\): /)]);
@@ -134,11 +117,10 @@ describe("a form", () => {
   });
 
   test("forgets no text of an element when another prevents the submission", async () => {
-    await show(productForm(widget(`sku="blue" required`) + widget(`sku="red" required`, "second")));
-    await until("both are ready", async () => (await readEvents(page)).length === 2);
+    await showTwo("blue", "red");
     const kept = () => page.evaluate<string>(`sessionStorage.getItem("personalization-options")`);
     await page.locator("#it").getByLabel("Name").fill("Ann");
-    await page.getByRole("button", { name: "Add to cart" }).click();
+    await add(page);
     await page.getByText("Please fill this in.").waitFor();
     expect(await kept()).toContain("Ann");
     await page.evaluate("document.forms[0].requestSubmit()");
@@ -156,7 +138,7 @@ describe("a form", () => {
     await page.getByLabel("Name").fill("Ann");
     expect(await states()).toEqual([false, true]);
     await page.evaluate("it.sku = 'gone', it.required = true");
-    await untilState("failed");
+    await untilState(page, "failed");
     expect(await states()).toEqual([true, false]);
   });
 });
@@ -167,12 +149,8 @@ describe("a form of the service", () => {
       ...{ choice_value, choice_status: "A", choice_display_seq: "1", name: choice_value, help: null, image },
     });
     const choices = [choice("Red", "/images/red.svg"), choice("Blue", "javascript:alert(1)"), choice("None", null)];
-    const [style] = form.styles;
     const lines = [{ ...line, image: "/images/place.svg", choices }];
-    shop.responses.set("form", {
-      ...form,
-      styles: [{ ...(style as object), image: "/images/style.svg", lines }],
-    } as LocalizedForm);
+    shop.responses.set("form", { ...form, styles: [{ ...style, image: "/images/style.svg", lines }] });
     const { promise, resolve } = Promise.withResolvers<void>();
     await page.route("**/images/*.svg", async (route) => {
       await promise;
@@ -209,12 +187,10 @@ describe("a form of the service", () => {
     await page.getByText("Bitte entfernen Sie, was nicht angefertigt werden kann: ein Leerzeichen, 🎁").waitFor();
     await field.fill("abcd");
     await page.getByText("Bitte verwenden Sie höchstens 3 Zeichen.").waitFor();
-    expect(await page.evaluate<boolean[]>("[it.validity.tooLong, document.forms[0].checkValidity()]")).toEqual([
-      true,
-      false,
-    ]);
+    const states = await page.evaluate<boolean[]>("[it.validity.tooLong, document.forms[0].checkValidity()]");
+    expect(states).toEqual([true, false]);
     await field.fill("abc");
-    expect((await readEntries()).slice(0, 2)).toEqual([
+    expect((await readEntries(page)).slice(0, 2)).toEqual([
       ["properties[Stil]", "Monogramm"],
       ["properties[Initialen]", "ABC"],
     ]);
@@ -229,15 +205,13 @@ describe("a form of the service", () => {
 
   test("that an older service does not have is made of the personalization", async () => {
     await open(`sku="blue" required`);
-    await page.evaluate("events.length = 0, it.endpoint = '/older'");
-    await untilEvent(page, "ready");
+    await readyAfter(page, "it.endpoint = '/older'");
     await page.getByLabel("Name").fill("Ann");
-    expect(await readEntries()).toContainEqual(["properties[_personalization]", "older"]);
+    expect(await readEntries(page)).toContainEqual(["properties[_personalization]", "older"]);
   });
 
-  test("does not offer styles without lines, and lines whose choices are blank", async () => {
-    const [mon] = form.styles;
-    const choice = {
+  test("is empty if it has only lines whose choices are blank", async () => {
+    const blank = {
       choice_value: " ",
       choice_display_seq: "1",
       choice_status: "A",
@@ -245,27 +219,16 @@ describe("a form of the service", () => {
       help: null,
       image: null,
     };
-    const blank = { ...line, choices: [choice] };
-    shop.responses.set("odd", {
-      ...form,
-      styles: [
-        { ...mon, style_code: "NONE", name: "None", lines: [] },
-        { ...mon, style_code: "BLANK", name: "Blank", lines: [blank] },
-        { ...mon, lines: [blank, line] },
-      ] as LocalizedForm["styles"],
-    });
-    await open(`sku="odd" required`);
-    expect(await page.getByRole("radio").count()).toBe(1);
-    expect(await page.locator("[part~=line]").count()).toBe(1);
-    shop.responses.set("odd", { ...form, styles: [{ ...mon, lines: [blank] }] as LocalizedForm["styles"] });
-    await page.evaluate("void it.reload()");
-    await untilState("empty");
+    const lines = [{ ...line, choices: [blank] }];
+    shop.responses.set("form", { ...form, styles: [{ ...style, image: null, lines }] });
+    await open(`sku="form" required`);
+    await untilState(page, "empty");
   });
 });
 
 describe("a service that does not respond", () => {
   test("with options and without content in the element leaves a message in their place", async () => {
-    await show(productForm(widget(`sku="gone"`)));
+    await show(page, productForm(widget(`sku="gone"`)));
     await page.evaluate("it.style.setProperty('--personalization-height', '9rem')");
     await untilEvent(page, "error");
     expect(await page.getByRole("alert").innerText()).toContain("could not be loaded");
@@ -283,7 +246,7 @@ describe("a service that does not respond", () => {
     ["the network is back", `new Event("online")`],
     ["the page comes back from the browser's cache", `new PageTransitionEvent("pageshow", { persisted: true })`],
   ])("is requested again when %s", async (_, event) => {
-    await show(productForm(widget(`sku="later"`)));
+    await show(page, productForm(widget(`sku="later"`)));
     await untilEvent(page, "error");
     shop.responses.set("later", createOptions([{ text: "Name" }]));
     await page.evaluate(`window.dispatchEvent(${event})`);
@@ -293,44 +256,45 @@ describe("a service that does not respond", () => {
 });
 
 describe("the script of the form", () => {
-  test("is requested only for options, and blocks orders that need it until it is there", async () => {
-    shop.responses.set("plain", { pzlines: [], pzstyles: [], pzchoices: [] });
-    await using opened = await shop.open("");
-    const { page } = opened;
-    const requested: string[] = [];
-    await page.route("**/personalization-options/form-*", (route) => {
-      requested.push(route.request().url());
-      return requested.length === 1 ? route.fulfill({ status: 503 }) : route.continue();
-    });
-    await page.evaluate(
-      `document.querySelector("main").innerHTML = ${JSON.stringify(productForm(widget(`sku="plain"`)))}, void 0`,
-    );
-    await untilEvent(page, "ready");
-    expect(requested).toEqual([]);
-    const check = () => page.evaluate<boolean>("document.forms[0].checkValidity()");
-    await page.evaluate("it.sku = 'blue'");
-    await untilEvent(page, "error");
-    const error = (await readEvents(page)).find(({ type }) => type === "error");
-    expect(error?.detail).toMatchObject({ reason: "network", sku: "blue" });
-    expect(await check()).toBe(true);
-    await page.evaluate("it.required = true");
-    expect(await check()).toBe(false);
-    const cart = shop.cart.length;
-    await page.getByRole("button", { name: "Add to cart" }).click();
-    await page.getByText("The personalization options could not be loaded.").waitFor();
-    expect(shop.cart.length).toBe(cart);
-    await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByLabel("Name").fill("Ann");
-    expect(await check()).toBe(true);
-    // Browsers do not request a URL again that failed.
-    expect(new Set(requested).size).toBe(requested.length);
-  });
+  test.each([
+    ["cannot be loaded", { status: 503 }],
+    ["is empty, as with a content blocker", { contentType: "text/javascript", body: "" }],
+  ])(
+    "is requested only for options, and if it %s, blocks orders that need it until it is there",
+    async (_, failure) => {
+      await using page = await shop.open("");
+      const requested: string[] = [];
+      await page.route("**/personalization-options/form-*", (route) => {
+        requested.push(route.request().url());
+        return requested.length === 1 ? route.fulfill(failure) : route.continue();
+      });
+      await showReady(page, `sku="plain"`);
+      expect(requested).toEqual([]);
+      const check = () => page.evaluate<boolean>("document.forms[0].checkValidity()");
+      await page.evaluate("it.sku = 'blue'");
+      await untilEvent(page, "error");
+      expect(await readEvents(page, "error")).toMatchObject([{ detail: { reason: "network", sku: "blue" } }]);
+      expect(await check()).toBe(true);
+      await page.evaluate("it.required = true");
+      expect(await check()).toBe(false);
+      const cart = shop.cart.length;
+      await add(page);
+      await page.getByText("The personalization options could not be loaded.").waitFor();
+      expect(shop.cart.length).toBe(cart);
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByLabel("Name").fill("Ann");
+      expect(await check()).toBe(true);
+      // Browsers do not request a URL again that failed.
+      expect(new Set(requested).size).toBe(requested.length);
+    },
+  );
 });
 
 describe("a cart", () => {
   const order = `document.forms[0].addEventListener("submit", (event) => {
     event.preventDefault();
     fetch("/cart/add.js", { method: "POST" });
+    it.sku = "red";
   })`;
   const watch = `addEventListener("personalizer-cart-problem", ({ detail }) => events.push({ type: "missing", detail }))`;
 
@@ -340,41 +304,47 @@ describe("a cart", () => {
     await page.getByLabel("Name").fill("Ann");
     // No line has all of them.
     shop.cartLines = [{ Style: "BOTH", Name: "Lee" }, { Style: "BOTH" }];
-    const add = () => page.getByRole("button", { name: "Add to cart" }).click();
-    await add();
+    const readTag = async () => (await readEntries(page)).at(-1)?.[1] ?? "";
+    const _personalization = await readTag();
+    await add(page);
     await untilEvent(page, "missing");
-    const { detail } = (await readEvents(page)).find(({ type }) => type === "missing") ?? {};
-    const tag = (await readEntries()).find(([name]) => name === "properties[_personalization]")?.[1] ?? "";
-    expect(detail).toEqual({
+    expect((await readEvents(page, "missing"))[0]?.detail).toEqual({
       message: "The cart lacks this personalization: Ann",
-      properties: { Name: "Ann", _style: "BOTH", _personalization: tag },
+      properties: { Name: "Ann", _style: "BOTH", _personalization },
       sku: "blue",
     });
     await page.getByRole("alert").getByText("The cart lacks this personalization: Ann").waitFor();
+    await untilEvent(page, "ready", 2);
     // Shoppers do not see properties that begin with an underscore, but the page has to know.
+    const tag = await readTag();
     shop.cartLines = [{ Style: "BOTH", Name: "Ann" }];
-    await add();
-    const missing = async () => (await readEvents(page)).filter(({ type }) => type === "missing");
-    await until("the page knows", async () => (await missing()).length === 2);
-    expect((await missing())[1]?.detail.properties).toEqual({ _style: "BOTH", _personalization: tag });
+    await add(page);
+    await untilEvent(page, "missing", 2);
+    expect((await readEvents(page, "missing"))[1]?.detail.properties).toEqual({
+      _style: "BOTH",
+      _personalization: tag,
+    });
     expect(await page.getByRole("alert").count()).toBe(0);
     shop.cartLines = [{ Style: "BOTH", Name: "Ann", _style: "BOTH", _personalization: tag }];
     const read = page.waitForResponse("**/cart.js");
-    await add();
+    await add(page);
     await (await read).finished();
-    expect((await missing()).length).toBe(2);
+    expect(await readEvents(page, "missing")).toHaveLength(2);
   });
 });
 
 describe("what was typed", () => {
-  test("is found by an element that a page creates anew, also for the next variant", async () => {
+  test("is found by an element that a page creates anew, as it was entered last for any variant", async () => {
     await open(`sku="red" required`);
     await page.getByLabel("Name").fill("Ann");
-    await page.evaluate("events.length = 0, it.sku = 'blue'");
-    await untilEvent(page, "ready");
-    await page.evaluate("events.length = 0");
+    await readyAfter(page, "it.sku = 'blue'");
     await open(`sku="blue" required`);
     expect(await page.getByLabel("Name").inputValue()).toBe("Ann");
+    await open(`sku="red" required`);
+    await readyAfter(page, "it.sku = 'blue'");
+    await page.getByLabel("Name").fill("Annabel");
+    await open(`sku="red" required`);
+    expect(await page.getByLabel("Name").inputValue()).toBe("Annabel");
   });
 
   test("survives a reload and another variant or language of the product, until it is ordered or reset", async () => {
@@ -383,10 +353,9 @@ describe("what was typed", () => {
     shop.scripts.set("create.js", script);
     const markup = (sku: string) => productForm("", `novalidate data-sku="${sku}"`);
     const scripts = ["/theme.js", "/personalization-options.js", "/scripts/create.js"];
-    await using red = await shop.open(markup("red"), {}, scripts);
-    await using blue = await shop.open(markup("blue"), {}, scripts);
-    const [redName, blueName] = [red, blue].map((opened) => opened.page.url().split("/").at(-1));
-    const { page } = red;
+    await using page = await shop.open(markup("red"), {}, scripts);
+    await using other = await shop.open(markup("blue"), {}, scripts);
+    const [redName, blueName] = [page, other].map((one) => one.url().split("/").at(-1));
     const open = async (path: string) => {
       await page.goto(new URL(path, page.url()).href);
       await untilEvent(page, "ready");

@@ -1,42 +1,30 @@
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Locator } from "playwright-core";
-import { isFirefox, startBrowser } from "../support/browser.ts";
+import { isFirefox } from "../support/browser.ts";
 import { isCampaign } from "../support/pds.ts";
-import { createOptions, openShop, options, productForm } from "../support/product-page.ts";
+import { add, createOptions, joinOptions, productForm, startShop, widget } from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 // Shoppers do anything in any order. What their screen shows, as the accessibility tree has it, is
 // what the cart receives, or they are told. Nothing is compared with what the element says itself.
 
-const browser = await startBrowser();
-const shop = await openShop(browser, { hasService: false });
-afterAll(() => shop[Symbol.asyncDispose]());
+const shop = await startShop();
 
 const threads = ["1", "2", "3", "4", "5", "6", "7", "8", " Navy "];
-const join = (...all: ReturnType<typeof createOptions>[]) => ({
-  pzlines: all.flatMap(({ pzlines }) => pzlines),
-  pzstyles: all.flatMap(({ pzstyles }, place) =>
-    pzstyles.map((row) => ({ ...row, choice_type: `${place} ${row.choice_type}` })),
-  ),
-  pzchoices: all.flatMap(({ pzchoices }, place) =>
-    pzchoices.map((row) => ({ ...row, choice_type: `${place} ${row.choice_type}` })),
-  ),
-});
-const both = createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH");
-const robe = createOptions([{ text: "Robe: up to 100 characters" }], "ROBE");
+const name = { text: "Name" };
+const back = { text: "Back (optional)" };
 const fonts = { text: "Font", choices: ["Block", "Script"] };
+const robe = createOptions([{ text: "Robe: up to 100 characters" }], "ROBE");
 const responses = {
-  red: join(both, robe),
-  blue: createOptions([{ text: "Name" }], "BOTH"),
-  moved: createOptions([{ text: "Back (optional)" }, fonts, { text: "Name" }], "BOTH"),
+  red: joinOptions(createOptions([name, back], "BOTH"), robe),
+  moved: createOptions([back, fonts, name], "BOTH"),
   robe,
   initials: createOptions([{ text: "Initials: up to 3 letters" }, { text: "Thread", choices: threads }], "MONO"),
-  plain: { pzlines: [], pzstyles: [], pzchoices: [] },
 };
 for (const [sku, response] of Object.entries(responses)) shop.responses.set(sku, response);
 /** The last one cannot be loaded. */
-const skus = [...Object.keys(responses), "gone"];
+const skus = ["red", "blue", "moved", "robe", "initials", "plain", "gone"];
 const languages = ["en", "de", "fr"];
 
 shop.scripts.set(
@@ -107,16 +95,14 @@ function readTree(text: string): Screen {
   return { style: isNone ? undefined : style, values, alert, text };
 }
 
-const { page } = await shop.open("");
-const markup = (required: boolean, sku: string) =>
-  productForm(options(`id="it" endpoint="/custom" sku="${sku}"${required ? " required" : ""}`), "novalidate");
+const page = await shop.open("");
 const scripts = ["/scripts/ways.js", "/personalization-options.js"];
 const pages = new Map<string, string>();
 for (const required of [true, false]) {
   for (const sku of ["red", "initials"]) {
-    const opened = await shop.open(markup(required, sku), {}, scripts);
-    pages.set(`${required} ${sku}`, opened.page.url().replace("/page/", "/products/"));
-    await opened[Symbol.asyncDispose]();
+    const markup = productForm(widget(`sku="${sku}"${required ? " required" : ""}`));
+    await using opened = await shop.open(markup, {}, scripts);
+    pages.set(`${required} ${sku}`, opened.url().replace("/page/", "/products/"));
   }
 }
 const host = page.locator("personalization-options");
@@ -224,7 +210,7 @@ const steps = {
     const before = await readScreen();
     const box = await pickBox(number);
     const ways = [
-      () => page.getByRole("button", { name: "Add to cart" }).click(),
+      () => add(page),
       () => page.evaluate("document.forms[0].requestSubmit()"),
       () => page.evaluate("quick(), void 0"),
       () => (box ?? page.getByRole("button", { name: "Add to cart" })).press("Enter"),

@@ -1,10 +1,11 @@
+import { afterAll } from "bun:test";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { toForm } from "../../packages/client/src/form.ts";
 import type { LocalizedForm } from "../../packages/client/src/types.ts";
 import { buildPersonalizer, type PersonalizerScripts } from "../../packages/personalizer/build.ts";
 import type { Personalization } from "../../src/contract/personalization.ts";
-import { type OpenPage, openPage } from "./browser.ts";
+import { type OpenPage, openPage, startBrowser } from "./browser.ts";
 import { pds, root, serve, temporaryFolder } from "./pds.ts";
 import { until } from "./until.ts";
 
@@ -30,12 +31,12 @@ const theme = `
     });
   }`;
 
-/** A second later, by the page's clock, a click is none of a double click any more. */
+/** Moves the page's clock, so that the next click is not the second of a double click. */
 export const passSecond = "performance.now = ((now) => () => now() + 1000)(performance.now.bind(performance))";
 
 interface State {
   /** Form entries of each addition to the cart. */
-  readonly cart: [name: string, value: string][][];
+  readonly cart: Entries[];
   /** Responses of `endpoint="/custom"` by SKU; 400 for others. */
   readonly responses: Map<string, Personalization | LocalizedForm>;
   /** `Retry-After` of the next responses of `endpoint="/custom"`, which are 503. */
@@ -54,13 +55,21 @@ interface State {
   readonly scripts: Map<string, string>;
 }
 
-export interface Shop extends State, AsyncDisposable {
+/** Closing it closes its profile. */
+export type ShopPage = Page & Pick<OpenPage, "faults">;
+
+interface Shop extends State {
   readonly scriptsOfWidget: PersonalizerScripts;
   /** Delays responses of `endpoint="/custom"` for a SKU until the result is called. */
   hold(sku: string): () => void;
   /** @param scripts URLs of the page's scripts */
-  open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<OpenPage>;
+  open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<ShopPage>;
+  /** Adds to the cart, waits for the order, and returns the personalization in it. */
+  order(page: Page): Promise<Entries | undefined>;
 }
+
+/** Form entries. */
+type Entries = [name: string, value: string][];
 
 /** The form of a product page with the given elements inside. */
 export const productForm = (inside: string, attributes = "novalidate") => `
@@ -74,6 +83,9 @@ export const productForm = (inside: string, attributes = "novalidate") => `
 
 export const options = (attributes: string, inside = "") =>
   `<personalization-options ${attributes}>${inside}</personalization-options>`;
+
+/** An element whose responses the test sets. */
+export const widget = (attributes: string, id = "it") => options(`id="${id}" endpoint="/custom" ${attributes}`);
 
 /** Options with one style and the given lines. A line without choices is a text field. */
 export function createOptions(
@@ -100,17 +112,39 @@ export function createOptions(
   };
 }
 
-/** The personalization among the entries of a cart. */
-export const properties = (entries: [string, string][] | undefined) =>
-  entries?.filter(([name]) => name.startsWith("properties["));
+/** The options of a SKU that has the styles of all the given ones. */
+export function joinOptions(...all: readonly Personalization[]): Personalization {
+  const apart = <Row extends { choice_type: string }>(rows: readonly Row[], place: number) =>
+    rows.map((row) => ({ ...row, choice_type: `${place} ${row.choice_type}` }));
+  return {
+    pzlines: all.flatMap(({ pzlines }) => pzlines),
+    pzstyles: all.flatMap(({ pzstyles }, place) => apart(pzstyles, place)),
+    pzchoices: all.flatMap(({ pzchoices }, place) => apart(pzchoices, place)),
+  };
+}
 
-/** Starts a shop with product pages, the real service if a test needs it, and failing endpoints. */
-export async function openShop(browser: Browser, { hasService = true } = {}): Promise<Shop> {
+/** Responses that every shop has. */
+const commonResponses: Record<string, Personalization> = {
+  red: createOptions([{ text: "Name" }, { text: "Back (optional)" }], "BOTH"),
+  blue: createOptions([{ text: "Name" }], "BOTH"),
+  robe: createOptions([{ text: "Robe name" }], "ROBE"),
+  plain: { pzlines: [], pzstyles: [], pzchoices: [] },
+};
+
+/** The personalization among the entries of a cart. */
+const properties = (entries: Entries | undefined) => entries?.filter(([name]) => name.startsWith("properties["));
+
+/**
+ * Starts a browser, and a shop with product pages, the real service if a test needs it, and failing
+ * endpoints. They stop after the test file.
+ */
+export async function startShop({ hasService = false } = {}): Promise<Shop> {
+  const browser = await startBrowser();
   const scriptsOfWidget = buildPersonalizer();
   const service = hasService ? await startService() : undefined;
   const state: State = {
     cart: [],
-    responses: new Map(),
+    responses: new Map(Object.entries(commonResponses)),
     retryAfter: [],
     busyStatus: 503,
     requests: [],
@@ -130,6 +164,7 @@ export async function openShop(browser: Browser, { hasService = true } = {}): Pr
     },
     fetch: () => new Response("", { status: 404 }),
   });
+  afterAll(() => Promise.all([server.stop(true), service?.stop()]));
   return Object.assign(state, {
     scriptsOfWidget,
     hold: (sku: string) => {
@@ -140,17 +175,22 @@ export async function openShop(browser: Browser, { hasService = true } = {}): Pr
         resolve();
       };
     },
-    open: (
+    open: async (
       main: string,
       options: BrowserContextOptions = {},
       scripts: readonly string[] = ["/theme.js", "/personalization-options.js"],
     ) => {
       const name = `${pages.size}`;
       pages.set(name, productPage(main, scripts));
-      return openPage(browser, `${server.url}page/${name}`, options);
+      const { page, ...opened } = await openPage(browser, `${server.url}page/${name}`, options);
+      return Object.assign(page, opened);
     },
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all([server.stop(true), service?.stop()]);
+    order: async (page: Page) => {
+      await page.evaluate(passSecond);
+      const sent = page.waitForResponse("**/cart/add");
+      await add(page);
+      await sent;
+      return properties(state.cart.pop());
     },
   });
 }
@@ -265,10 +305,40 @@ function serviceRoutes(
   };
 }
 
-/** Events that elements of the page have dispatched. */
-export const readEvents = (page: Page) =>
-  page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.events ?? []");
+/** Replaces the content of the page, and forgets its events. */
+export const show = (page: Page, markup: string) =>
+  page.evaluate(`events.length = 0, document.querySelector("main").innerHTML = ${JSON.stringify(markup)}, void 0`);
+
+/** Shows an element in a form, or other markup, and waits until an element is ready. */
+export async function showReady(page: Page, attributes: string, markup = productForm(widget(attributes))) {
+  await show(page, markup);
+  await untilEvent(page, "ready");
+}
+
+/** Runs a script in the page, and waits until an element is ready because of it. */
+export async function readyAfter(page: Page, script: string): Promise<void> {
+  await page.evaluate(`events.length = 0, ${script}, void 0`);
+  await untilEvent(page, "ready");
+}
+
+export const add = (page: Page) => page.getByRole("button", { name: "Add to cart" }).click();
+
+/** The personalization that the first form would send now. */
+export const readEntries = (page: Page) =>
+  page.evaluate<Entries>(`[...new FormData(document.forms[0])].filter(([name]) => name.startsWith("properties["))`);
+
+export const hasFocus = (control: Locator) => control.evaluate((node) => node.matches(":focus"));
+
+/** Events that elements of the page have dispatched, of one type or of all. */
+export async function readEvents(page: Page, type?: string) {
+  const events =
+    await page.evaluate<{ type: string; detail: Record<string, unknown>; from: string }[]>("window.events ?? []");
+  return events.filter((event) => type === undefined || event.type === type);
+}
 
 /** Polls from outside: the page's content security policy forbids evaluating a condition. */
-export const untilEvent = (page: Page, type: string) =>
-  until(`the page receives ${type}`, async () => (await readEvents(page)).some((event) => event.type === type));
+export const untilEvent = (page: Page, type: string, count = 1) =>
+  until(`the page receives ${count} ${type}`, async () => (await readEvents(page, type)).length >= count);
+
+export const untilState = (page: Page, state: string) =>
+  until(`the element is ${state}`, () => page.evaluate<boolean>(`it.matches(":state(${state})")`));
