@@ -5,6 +5,7 @@ import { buildPersonalizer } from "../../packages/personalizer/build.ts";
 import { baseLabels, formLabels } from "../../packages/personalizer/src/default-labels.ts";
 import { sampleImagePath } from "../../src/sample/shop.ts";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
 import { importHere } from "../support/import-here.ts";
 import { type RunningService, root, runsOnBothEngines, serve, temporaryFolder } from "../support/pds.ts";
@@ -236,30 +237,16 @@ test.each([
   expect(sampleImagePath(url)).toBe(path);
 });
 
-describe("a real shop", () => {
-  test("serves neither the example nor the sample images", async () => {
-    await using real = await serve({ ...environment, SHOP_DOMAIN: "larkspur-finch.com" });
-    for (const path of [
-      "/example",
-      "/example/products/6781236019200",
-      "/example/style.css",
-      "/sample/images/a-1.svg",
-    ]) {
-      expect((await real.get(path)).status).toBe(404);
-    }
-    expect((await real.get("/personalization-options.js")).status).toBe(200);
-  });
+test("a real shop serves neither the example nor the sample images", async () => {
+  await using real = await serve({ ...environment, SHOP_DOMAIN: "larkspur-finch.com" });
+  const example = ["/example", "/example/products/6781236019200", "/example/style.css", "/sample/images/a-1.svg"];
+  for (const path of example) expect((await real.get(path)).status).toBe(404);
+  expect((await real.get("/personalization-options.js")).status).toBe(200);
 });
 
 test("unknown products return 404, and an empty store explains what to import", async () => {
-  for (const path of [
-    "/example/products/12",
-    "/example/products/x",
-    "/example/products/12/cart",
-    "/sample/images/x.png",
-  ]) {
-    expect((await service.get(path)).status).toBe(404);
-  }
+  const products = ["12", "x", "12/cart"].map((path) => `/example/products/${path}`);
+  for (const path of [...products, "/sample/images/x.png"]) expect((await service.get(path)).status).toBe(404);
   await using empty = await serve({
     ...environment,
     DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
@@ -272,6 +259,19 @@ test("unknown products return 404, and an empty store explains what to import", 
 
 describe("the widget's script", () => {
   const { script, form, formFile } = buildPersonalizer();
+  const readVersion = async () =>
+    (await service.get("/personalization-options.js")).headers.get("etag")?.match(/"(\w+)"/)?.[1];
+
+  /** Opens a page of another site. */
+  async function openSite(markup: string) {
+    const site = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response(markup, { headers: { "Content-Type": "text/html" } }),
+    });
+    cleanUp(() => site.stop(true));
+    return await openPage(browser, site.url.href);
+  }
 
   test("is the built script: small, usable from any site, and cached for five minutes", async () => {
     const answer = await service.get("/personalization-options.js", { headers: { "Accept-Encoding": "identity" } });
@@ -293,37 +293,33 @@ describe("the widget's script", () => {
     expect([again.status, await again.text()]).toEqual([304, ""]);
   });
 
-  test("is cached permanently at its versioned URL; other versions serve the current script with a short lifetime", async () => {
-    const { headers } = await service.get("/personalization-options.js");
-    const version = headers.get("etag")?.match(/"(\w+)"/)?.[1];
-    const kept = await service.get(`/personalization-options/${version}.js`);
-    expect(kept.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    expect(await kept.text()).toBe(script);
-    const older = await service.get("/personalization-options/2zq9f8.js");
-    expect(older.headers.get("cache-control")).toBe("public, max-age=300");
-    expect(await older.text()).toBe(script);
-    const unknown = ["x", "x.css", "..%2fdocs.js", ".js", `${"x".repeat(21)}.js`, "form-0-2zq9f8.js", "form-1-.js"];
-    for (const name of unknown) {
-      expect((await service.get(`/personalization-options/${name}`)).status).toBe(404);
-    }
-  });
-
-  test("imports a second one by its version; that of another release is the current one if both fit", async () => {
-    expect(script).toContain(formFile);
-    const kept = await service.get(`/personalization-options/${formFile}`);
-    expect(await kept.text()).toBe(form);
+  test.each([
+    ["the script", async () => `${await readVersion()}.js`, "2zq9f8.js", script],
+    ["the form", async () => formFile, formFile.replace(/\w+\.js$/, "2zq9f8.js"), form],
+  ])("%s is permanent at its versioned URL; another version is the current one for a while", async (...row) => {
+    const [_, findFile, other, text] = row;
+    const get = (file: string, init?: RequestInit) => service.get(`/personalization-options/${file}`, init);
+    const file = await findFile();
+    const kept = await get(file);
+    expect(await kept.text()).toBe(text);
     expect(kept.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
     expect(kept.headers.get("access-control-allow-origin")).toBe("*");
     expect(kept.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    const older = await service.get(`/personalization-options/${formFile.replace(/\w+\.js$/, "2zq9f8.js")}`);
+    const older = await get(other);
     expect(older.headers.get("cache-control")).toBe("public, max-age=300");
-    expect(await older.text()).toBe(form);
-    const etag = older.headers.get("etag") ?? "";
-    const again = await service.get(`/personalization-options/${formFile}`, { headers: { "If-None-Match": etag } });
-    expect(again.status).toBe(304);
+    expect(await older.text()).toBe(text);
+    const headers = { "If-None-Match": older.headers.get("etag") ?? "" };
+    expect((await get(file, { headers })).status).toBe(304);
   });
 
-  test("has texts in other languages, which any site may use, and nothing else next to it", async () => {
+  test.each(["x", "x.css", "..%2fdocs.js", ".js", `${"x".repeat(21)}.js`, "form-0-2zq9f8.js", "form-1-.js", "en.json"])(
+    "has no version %s",
+    async (file) => {
+      expect((await service.get(`/personalization-options/${file}`)).status).toBe(404);
+    },
+  );
+
+  test("has texts in other languages, which any site may use", async () => {
     const texts = { ...baseLabels, ...formLabels };
     const english = Object.keys(texts).sort();
     for (const language of ["de", "es", "fr", "ja"]) {
@@ -336,19 +332,13 @@ describe("the widget's script", () => {
         expect(translated[name]?.match(/\{\w+\}/g)?.sort()).toEqual(text.match(/\{\w+\}/g)?.sort());
       }
     }
-    expect((await service.get("/personalization-options/en.json")).status).toBe(404);
   });
 
   test("shows names and no codes when the README's lines are pasted into an empty page", async () => {
     const [snippet = ""] = blocksOf(readFileSync(join(root, "README.md"), "utf8"))
       .filter(({ language }) => language === "html")
       .map(({ text }) => text.replaceAll("http://127.0.0.1:3000", service.url));
-    await using site = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: () => new Response(snippet, { headers: { "Content-Type": "text/html" } }),
-    });
-    await using opened = await openPage(browser, site.url.href);
+    await using opened = await openSite(snippet);
     const options = opened.page.locator("personalization-options");
     await options.getByRole("radio", { name: "Family name" }).check();
     await options.getByLabel("Established").waitFor();
@@ -356,24 +346,13 @@ describe("the widget's script", () => {
   });
 
   test("works on another site's page from both URLs, and calls the API of its own origin", async () => {
-    const { headers } = await service.get("/personalization-options.js");
-    const version = headers.get("etag")?.match(/"(\w+)"/)?.[1];
-    for (const path of ["/personalization-options.js", `/personalization-options/${version}.js`]) {
-      const markup = `<!doctype html><title>Napkin</title><link rel="icon" href="data:,">
+    for (const path of ["/personalization-options.js", `/personalization-options/${await readVersion()}.js`]) {
+      await using opened = await openSite(`<!doctype html><title>Napkin</title><link rel="icon" href="data:,">
         <script type="module" src="${service.url}${path}"></script>
-        <form><personalization-options sku="1812234"></personalization-options></form>`;
-      await using site = Bun.serve({
-        port: 0,
-        hostname: "127.0.0.1",
-        fetch: () => new Response(markup, { headers: { "Content-Type": "text/html" } }),
-      });
-      await using opened = await openPage(browser, site.url.href);
+        <form><personalization-options sku="1812234"></personalization-options></form>`);
       await opened.page.getByRole("radio", { name: "Embroidered monogram" }).waitFor();
-      expect(opened.faults).toEqual([
-        `elsewhere: ${service.url}${path}`,
-        `elsewhere: ${service.url}/api/v1/products/form/en/1812234`,
-        `elsewhere: ${service.url}/personalization-options/${formFile}`,
-      ]);
+      const requested = [path, "/api/v1/products/form/en/1812234", `/personalization-options/${formFile}`];
+      expect(opened.faults).toEqual(requested.map((one) => `elsewhere: ${service.url}${one}`));
     }
   });
 });
