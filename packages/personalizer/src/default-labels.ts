@@ -6,7 +6,7 @@ export const baseLabels = {
   lost: "Your order no longer includes this personalization: {text}",
 };
 
-/** Those that only the second script has. */
+/** The texts that only the second script needs. */
 export const formLabels = {
   title: "Personalization",
   none: "No personalization",

@@ -13,7 +13,7 @@ export class Display {
   showsProblems = false;
   /** Whether the notice explains why a submission was blocked. */
   showsBlock = false;
-  /** Properties that the cart lacks. */
+  /** Message about properties that the cart lacks; empty if it has all. */
   cartProblem = "";
   readonly #root: ShadowRoot;
   readonly #order: Order;
@@ -113,7 +113,7 @@ export class Display {
     this.#isQuiet = false;
   }
 
-  /** Does the same for data that a script has already read from the form. */
+  /** Takes over such input, and completes data that a script has already read from the form. */
   complete(data: FormData, listEntries: () => Entry[]): void {
     this.#form?.completeData(data, this.#body, listEntries);
   }

@@ -2,14 +2,13 @@ import { parseJson } from "./json.ts";
 
 /** Input that survives reloads, and changes of the variant or language that load another page. */
 interface Draft {
-  /** Of the element. */
   readonly id: string;
-  /** Of the element: two brands may have the same SKU. */
+  /** Two brands may have the same SKU. */
   readonly endpoint?: string;
   readonly sku: string;
   /** The product in the page's URL, whose variants may share lines. */
   readonly product: string | null;
-  /** When the page was loaded. */
+  /** Time at which the page was loaded. */
   readonly page: number;
   readonly state: string;
 }
@@ -28,14 +27,14 @@ export class Drafts {
   /** The elements in the page, also in shadow trees. */
   static readonly #present = new Set<Owner>();
   readonly #owner: Owner;
-  /** Of the variants that it has shown: its latest input is for all of them. */
+  /** SKUs of the variants that the element has shown; its latest input is for all of them. */
   readonly #skus = new Set<string>();
 
   constructor(owner: Owner) {
     this.#owner = owner;
   }
 
-  /** The element is in the page from now on, or no longer. */
+  /** @param isPresent whether the element is in the page from now on */
   join(isPresent: boolean): void {
     Drafts.#present[isPresent ? "add" : "delete"](this.#owner);
   }
@@ -103,7 +102,7 @@ export class Drafts {
     return [...elements].filter((other) => other !== this.#owner && this.#isNamedLike(other));
   }
 
-  /** Whether another of them has the same SKU. */
+  /** Whether a namesake has the same SKU. */
   get #isTwin(): boolean {
     return this.#namesakes.some(({ sku }) => sku === this.#owner.sku);
   }
@@ -125,12 +124,12 @@ function readDrafts(): Draft[] {
 
 const isOfThisPage = ({ page }: Draft) => page === performance.timeOrigin;
 
-/** Whether it is for the page's product; this page may show only one if its URL names none. */
+/** Whether the draft is for the page's product. If the URL names none, the page may show only one. */
 const isOfProduct = (draft: Draft) =>
   draft.product === currentProduct() && (draft.product !== null || isOfThisPage(draft));
 
-/** Whether an earlier page of the same product stored it. */
+/** Whether an earlier page of the same product stored the draft. */
 const isEarlier = (draft: Draft) => isOfProduct(draft) && !isOfThisPage(draft);
 
-/** The same in all languages and for all variants: `/fr/products/napkin`. Null on other pages. */
+/** The product's handle, which all languages and variants share: `/fr/products/napkin`. Null on other pages. */
 const currentProduct = () => /\/products\/([^/]+)/.exec(location.pathname)?.[1] ?? null;

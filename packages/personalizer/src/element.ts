@@ -15,7 +15,7 @@ import type { Entry } from "./selection.ts";
 import { localeOf, Surroundings } from "./surroundings.ts";
 import { upgrade } from "./upgrade.ts";
 
-/** Also for elements of SKUs that do not need it, of which it may warn. */
+/** The last one that loaded. It also warns of elements whose SKUs do not need it. */
 let loadedForm: FormScript | undefined;
 
 /** `<personalization-options sku="…">`. The README documents attributes, events, and entries. */

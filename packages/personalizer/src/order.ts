@@ -31,7 +31,7 @@ export class Order {
   /** The lost input that has already blocked a submission. */
   #reportedLoss = "";
   #reportedAtMs = 0;
-  /** Of the styles and choices that were selected, as the shopper saw them. */
+  /** Names of the styles and choices that were selected, as the shopper saw them. */
   readonly #names = new Map<string, string>();
 
   constructor(labels: Labels) {

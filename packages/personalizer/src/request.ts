@@ -35,7 +35,7 @@ export async function requestOptions({ endpoint, locale, sku }: Wanted, signal: 
   // A URL cannot contain lone surrogates. The SKU is unknown then.
   const segment = encodeURIComponent(sku.replace(/\p{Cs}/gu, "\ufffd"));
   let response = await fetchWithRetries(`${base}/form/${locale}/${segment}`, signal, deadline);
-  // Services from before there were forms.
+  // A service from before there were forms has only the personalization.
   if (response.status === 404) response = await fetchWithRetries(`${base}/pz/${segment}`, signal, deadline);
   if (!response.ok) throw new LoadError("status", response.status);
   const tag = response.headers.get("etag")?.replace(/^W\/|"/g, "");

@@ -23,7 +23,7 @@ export class CartCheck {
   readonly #order: Order;
   readonly #report: Report;
   #observer: PerformanceObserver | undefined;
-  /** Until the cart has been checked. */
+  /** The order to check; undefined once the cart has been checked. */
   #ordered: Ordered | undefined;
 
   constructor(order: Order, report: Report) {

@@ -15,10 +15,7 @@ export interface Instruction {
 
 const maxLabelLength = 60;
 
-/**
- * "Family name: up to 20 characters", "Ring size, US; if between two …", "Block letters. Up to 20
- * …".
- */
+/** Splits "Family name: up to 20 characters", "Ring size, US; if …", and "Block letters. Up to 20 …". */
 const labelAndHint = new RegExp(`^(.{1,${maxLabelLength}}?)(?:[:;]|(?<=\\p{L}{4})\\.(?=\\s+\\p{Lu}))\\s+(.+)$`, "su");
 
 /** "Year: 4 digits" asks for four; "at least 4 digits" and "4 digits or more" do not. */

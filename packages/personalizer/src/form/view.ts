@@ -221,11 +221,11 @@ function describeControl(
   );
 }
 
-/** Without a text, because its name is next to it. `loading` has to be set before the URL. */
+/** The image needs no text, because its name is next to it. `loading` has to be set before the URL. */
 const describeImage = (src: string | undefined) =>
   src !== undefined && shape("img", { part: "image", alt: "", loading: "lazy", src });
 
-/** Always in the page: screen readers announce only changes inside an existing live region. */
+/** The message is always in the page: screen readers announce only changes inside an existing live region. */
 const describeMessage = (id: string, textContent: string) =>
   shape("p", { part: "message", id, "aria-live": "polite", textContent });
 
