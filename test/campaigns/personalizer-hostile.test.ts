@@ -1,9 +1,18 @@
-import { beforeEach, describe, expect, test } from "bun:test";
-import { add, createOptions, options, productForm, show, startShop, untilEvent } from "../support/product-page.ts";
+import { describe, expect, test } from "bun:test";
+import {
+  add,
+  createOptions,
+  openShared,
+  options,
+  productForm,
+  show,
+  startShop,
+  untilEvent,
+} from "../support/product-page.ts";
 import { until } from "../support/until.ts";
 
 const shop = await startShop();
-const page = await shop.open("");
+const page = await openShared(shop);
 
 for (const sku of ["other", "another"]) shop.responses.set(sku, createOptions([{ text: "Name" }], "BOTH"));
 shop.responses.set("numbered", createOptions([{ text: "Name [2]" }], "BOTH"));
@@ -19,13 +28,6 @@ async function open(...elements: string[]) {
 const readTexts = (from = page) =>
   from.evaluate<string[]>(`[...document.querySelectorAll("personalization-options")].map(({ sku, value }) =>
     sku + " " + value?.lines.map(({ value }) => value))`);
-
-beforeEach(async () => {
-  await show(page, "");
-  await page.evaluate(
-    `sessionStorage.clear(), document.documentElement.lang = "en", history.pushState(0, "", "/page/0")`,
-  );
-});
 
 describe("a text never gets", () => {
   test("to another element of the same SKU", async () => {
@@ -170,7 +172,6 @@ test("a library that changes arrays changes neither orders nor what is reported 
 
 test("a form in a shadow tree is guarded, and has the language around it", async () => {
   const inside = JSON.stringify(productForm(widget(`sku="red"`)));
-  shop.requests.length = 0;
   await page.evaluate(`(() => {
     const host = document.createElement("div");
     host.lang = "de";

@@ -8,8 +8,8 @@ import {
   hasFocus,
   passSecond,
   productForm,
-  readEntries,
   readEvents,
+  readProperties,
   startShop,
   untilEvent,
   widget,
@@ -18,8 +18,7 @@ import { until } from "../support/until.ts";
 
 const shop = await startShop();
 
-const lineOf = (entries: [string, string][] | undefined) =>
-  entries?.find(([name]) => !/^properties\[(_.*|Style)\]$/.test(name));
+const lineOf = (properties: string[] | undefined) => properties?.find((property) => !/^(_|Style:)/.test(property));
 
 /** Waits until tasks that the page has queued have run. */
 const settled = (page: Page) => page.evaluate("new Promise((resolve) => setTimeout(resolve))");
@@ -66,7 +65,7 @@ describe("a property", () => {
     await page.getByLabel("Robe name").fill("Ada");
     await page.evaluate("it.labels = {}");
     await page.getByRole("radiogroup", { name: "Personalization" }).waitFor();
-    expect(lineOf(await shop.order(page))).toEqual(["properties[Robe name]", "Ada"]);
+    expect(lineOf(await shop.order(page))).toEqual("Robe name: Ada");
     expect(page.faults).toEqual([]);
   });
 
@@ -85,7 +84,7 @@ describe("the form's value", () => {
 
   test("drops the old SKU as soon as another is set", async () => {
     await using page = await openTyped();
-    expect(await readEntries(page)).toHaveLength(4);
+    expect(await readProperties(page))?.toHaveLength(4);
     const count = `[...new FormData(put)].filter(([name]) => name.startsWith("properties[")).length`;
     const state = `window.put = it.parentNode, it.sku = "robe", [${count}, it.value, it.validity.valid]`;
     expect(await page.evaluate<unknown>(state)).toEqual([0, null, false]);
@@ -96,7 +95,7 @@ describe("the form's value", () => {
     await page.evaluate(detach);
     await page.evaluate("put.prepend(it)");
     await settled(page);
-    expect(lineOf(await readEntries(page))).toEqual(["properties[Name]", "Annabel"]);
+    expect(lineOf(await readProperties(page))).toEqual("Name: Annabel");
     expect(requestsFor("red")).toBe(1);
     await page.evaluate(detach);
     await page.evaluate("it.sku = 'robe'");
@@ -105,10 +104,10 @@ describe("the form's value", () => {
     await page.getByRole("radio", { name: "ROBE" }).check();
     await page.getByLabel("Robe name").fill("Ada");
     expect(await shop.order(page)).toEqual([
-      ["properties[Style]", "ROBE"],
-      ["properties[Robe name]", "Ada"],
-      ["properties[_style]", "ROBE"],
-      ["properties[_personalization]", expect.any(String)],
+      "Style: ROBE",
+      "Robe name: Ada",
+      "_style: ROBE",
+      expect.stringMatching(/^_personalization: /),
     ]);
   });
 
@@ -154,7 +153,7 @@ describe("an element that is moved while a SKU loads", () => {
     page.release();
     await page.getByRole("radio", { name: "ROBE" }).check();
     await page.getByLabel("Robe name").fill("Ada");
-    expect(lineOf(await shop.order(page))).toEqual(["properties[Robe name]", "Ada"]);
+    expect(lineOf(await shop.order(page))).toEqual("Robe name: Ada");
     expect(requestsFor("robe")).toBe(1);
     expect(page.faults).toEqual([]);
   });
@@ -258,7 +257,7 @@ describe("labels that a framework sets while the shopper types", () => {
       await page.keyboard.press(letter);
     }
     expect(await field?.evaluate((node) => node.isConnected)).toBe(true);
-    expect(lineOf(await readEntries(page))).toEqual(["properties[Vorname]", "Annabel"]);
+    expect(lineOf(await readProperties(page))).toEqual("Vorname: Annabel");
     expect(await page.getByText("undefined").count()).toBe(0);
     expect(page.faults).toEqual([]);
   });
@@ -273,10 +272,7 @@ describe("labels that a framework sets while the shopper types", () => {
     await page.evaluate("it.required = false");
     await page.keyboard.type("-");
     expect(await page.getByLabel("Prénom").inputValue()).toBe("Ann-abel");
-    expect((await readEntries(page)).slice(0, 2)).toEqual([
-      ["properties[Style]", "Les deux"],
-      ["properties[Prénom]", "Ann-abel"],
-    ]);
+    expect((await readProperties(page))?.slice(0, 2)).toEqual(["Style: Les deux", "Prénom: Ann-abel"]);
   });
 });
 
@@ -290,7 +286,7 @@ describe("a busy service", () => {
     expect(second - first).toBeGreaterThan(1000);
     expect(third - second).toBeGreaterThan(400);
     expect(await page.getByRole("alert").count()).toBe(0);
-    expect(lineOf(await shop.order(page))).toEqual(["properties[Name]", "Annabel"]);
+    expect(lineOf(await shop.order(page))).toEqual("Name: Annabel");
   });
 
   test("is requested four times at most, and not after the timeout", async () => {
@@ -365,7 +361,7 @@ describe("a service that fails after a text was typed", () => {
     await page.getByLabel("Name").waitFor();
     shop.responses.delete("gone");
     expect(await page.getByRole("alert").count()).toBe(0);
-    expect(lineOf(await shop.order(page))).toEqual(["properties[Name]", "Annabel"]);
+    expect(lineOf(await shop.order(page))).toEqual("Name: Annabel");
   });
 
   test("blocks an order once for each SKU, and not after the form is reset", async () => {
@@ -425,10 +421,7 @@ describe("a service that fails after a text was typed", () => {
     const before = shop.cart.length;
     await add(page);
     expect(shop.cart.length).toBe(before);
-    expect((await shop.order(page))?.slice(0, 2)).toEqual([
-      ["properties[Style]", "BOTH"],
-      ["properties[Name]", "Annabel"],
-    ]);
+    expect((await shop.order(page))?.slice(0, 2)).toEqual(["Style: BOTH", "Name: Annabel"]);
   });
 
   test("does not block an order with another choice in place of the lost one", async () => {
@@ -438,6 +431,6 @@ describe("a service that fails after a text was typed", () => {
     await page.getByRole("radio", { name: "ROBE" }).check();
     expect(await page.getByRole("alert").count()).toBe(0);
     await page.getByLabel("Robe name").fill("Ada");
-    expect(lineOf(await shop.order(page))).toEqual(["properties[Robe name]", "Ada"]);
+    expect(lineOf(await shop.order(page))).toEqual("Robe name: Ada");
   });
 });

@@ -3,9 +3,10 @@ import type { LocalizedForm } from "../../packages/client/src/types.ts";
 import {
   add,
   createOptions,
+  openShared,
   productForm,
-  readEntries,
   readEvents,
+  readProperties,
   readyAfter,
   show,
   showReady,
@@ -17,8 +18,7 @@ import {
 import { until } from "../support/until.ts";
 
 const shop = await startShop();
-// One page for all tests that can share it, because opening one costs most of the time.
-const page = await shop.open("");
+const page = await openShared(shop);
 const open = (attributes: string) => showReady(page, attributes);
 
 const line = {
@@ -38,11 +38,8 @@ const line = {
 const style = { style_code: "MON", style_display_seq: "1", style_sku_status: "A", name: "Monogramm", help: null };
 const form: LocalizedForm = { sku_id: "form", locale: "de", styles: [{ ...style, image: null, lines: [line] }] };
 
-beforeEach(async () => {
+beforeEach(() => {
   shop.responses.set("form", form);
-  shop.requests.length = 0;
-  await show(page, "");
-  await page.evaluate("sessionStorage.clear(), document.documentElement.lang = 'en'");
 });
 
 describe("texts", () => {
@@ -108,12 +105,15 @@ describe("a form", () => {
     await showTwo("blue", "blue");
     await page.locator("#it").getByLabel("Name").fill("Ann");
     await page.locator("#second").getByLabel("Name").fill("Lee");
-    const names = async () => (await readEntries(page)).map(([name, value]) => `${name.slice(11, -1)}: ${value}`);
     const first = ["Style: BOTH", "Name: Ann", "_style: BOTH", expect.stringMatching(/^_personalization: /)];
     const second = ["Style (2): BOTH", "Name (2): Lee", "_style (2): BOTH"];
-    expect(await names()).toEqual([...first, ...second, expect.stringMatching(/^_personalization \(2\): /)]);
+    expect(await readProperties(page)).toEqual([
+      ...first,
+      ...second,
+      expect.stringMatching(/^_personalization \(2\): /),
+    ]);
     await page.evaluate("it.remove()");
-    expect((await names()).slice(0, 2)).toEqual(["Style: BOTH", "Name: Lee"]);
+    expect((await readProperties(page))?.slice(0, 2)).toEqual(["Style: BOTH", "Name: Lee"]);
   });
 
   test("forgets no text of an element when another prevents the submission", async () => {
@@ -190,10 +190,7 @@ describe("a form of the service", () => {
     const states = await page.evaluate<boolean[]>("[it.validity.tooLong, document.forms[0].checkValidity()]");
     expect(states).toEqual([true, false]);
     await field.fill("abc");
-    expect((await readEntries(page)).slice(0, 2)).toEqual([
-      ["properties[Stil]", "Monogramm"],
-      ["properties[Initialen]", "ABC"],
-    ]);
+    expect((await readProperties(page))?.slice(0, 2)).toEqual(["Stil: Monogramm", "Initialen: ABC"]);
     // Another language keeps what was typed.
     await page.evaluate("document.documentElement.lang = 'fr'");
     await page.getByRole("radio", { name: "Sans personnalisation" }).waitFor();
@@ -207,7 +204,7 @@ describe("a form of the service", () => {
     await open(`sku="blue" required`);
     await readyAfter(page, "it.endpoint = '/older'");
     await page.getByLabel("Name").fill("Ann");
-    expect(await readEntries(page)).toContainEqual(["properties[_personalization]", "older"]);
+    expect(await readProperties(page))?.toContainEqual("_personalization: older");
   });
 
   test("is empty if it has only lines whose choices are blank", async () => {
@@ -304,7 +301,7 @@ describe("a cart", () => {
     await page.getByLabel("Name").fill("Ann");
     // No line has all of them.
     shop.cartLines = [{ Style: "BOTH", Name: "Lee" }, { Style: "BOTH" }];
-    const readTag = async () => (await readEntries(page)).at(-1)?.[1] ?? "";
+    const readTag = async () => (await readProperties(page))?.at(-1)?.replace("_personalization: ", "") ?? "";
     const _personalization = await readTag();
     await add(page);
     await untilEvent(page, "missing");
@@ -375,7 +372,13 @@ describe("what was typed", () => {
     expect(await read()).toBeNull();
     await open(`/products/${redName}`);
     expect(await read()).toEqual(["Ann", "Lee"]);
-    await page.getByRole("button", { name: "Start over" }).click();
+    const reset = page.getByRole("button", { name: "Start over" });
+    await reset.click();
+    expect(await page.getByRole("radio", { name: "No personalization" }).isChecked()).toBe(true);
+    expect(await page.getByLabel("Name").count()).toBe(0);
+    await page.getByRole("radio", { name: "BOTH" }).check();
+    expect(await read()).toEqual([]);
+    await reset.click();
     await page.reload();
     await untilEvent(page, "ready");
     expect(await read()).toBeNull();

@@ -1,12 +1,12 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { accessibilityProblems } from "../support/browser.ts";
 import {
   add,
   createOptions,
   hasFocus,
+  openShared,
   passSecond,
   productForm,
-  readEntries,
   readEvents,
   readyAfter,
   show,
@@ -20,21 +20,15 @@ import { until } from "../support/until.ts";
 // The text on the screen is the one that is ordered, however it got there, and however it is sent.
 
 const shop = await startShop();
-const page = await shop.open("");
+const page = await openShared(shop);
 
 shop.responses.set("moved", createOptions([{ text: "Back (optional)" }, { text: "Name" }], "BOTH"));
 
 const open = (attributes: string, markup?: string) => showReady(page, attributes, markup);
 
-const readLines = async () =>
-  (await readEntries(page)).filter(([name]) => !/^properties\[(_|Style)/.test(name)).map(([, value]) => value);
-
-beforeEach(async () => {
-  shop.requests.length = 0;
-  shop.cart.length = 0;
-  await show(page, "");
-  await page.evaluate(`sessionStorage.clear(), document.documentElement.lang = "en", scrollTo(0, 0)`);
-});
+const readLines = () =>
+  page.evaluate<string[]>(`[...new FormData(document.forms[0])]
+    .filter(([name]) => /^properties\\[(?!_|Style)/.test(name)).map(([, value]) => value)`);
 
 describe("while the shopper types", () => {
   test.each([

@@ -129,7 +129,9 @@ test("updates price, image, and personalization when a variant is selected", asy
   const requested = page.waitForRequest("**/api/v1/products/form/en/OV.810813");
   await page.getByLabel("Set").selectOption("Set of 4");
   await requested;
-  expect(await page.locator("#price").innerText()).not.toBe(price);
+  const selected = await page.locator("select[name=id] option:checked").getAttribute("data-price");
+  expect(selected).not.toBe(price);
+  expect(await page.locator("#price").innerText()).toBe(`${selected}`);
   expect(await page.locator("#personalization-request").getAttribute("href")).toBe("/api/v1/products/pz/OV.810813");
   const markup = await page.locator("pre").innerText();
   expect(markup).toContain('sku="OV.810813"');

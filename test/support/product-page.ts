@@ -1,4 +1,4 @@
-import { afterAll } from "bun:test";
+import { afterAll, beforeEach } from "bun:test";
 import { join } from "node:path";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { toForm } from "../../packages/client/src/form.ts";
@@ -64,11 +64,10 @@ interface Shop extends State {
   hold(sku: string): () => void;
   /** @param scripts URLs of the page's scripts */
   open(main: string, options?: BrowserContextOptions, scripts?: readonly string[]): Promise<ShopPage>;
-  /** Adds to the cart, waits for the order, and returns the personalization in it. */
-  order(page: Page): Promise<Entries | undefined>;
+  /** Adds to the cart, waits for the order, and returns its personalization, each entry as `NAME: VALUE`. */
+  order(page: Page): Promise<string[] | undefined>;
 }
 
-/** Form entries. */
 type Entries = [name: string, value: string][];
 
 /** The form of a product page with the given elements inside. */
@@ -131,8 +130,9 @@ const commonResponses: Record<string, Personalization> = {
   plain: { pzlines: [], pzstyles: [], pzchoices: [] },
 };
 
-/** The personalization among the entries of a cart. */
-const properties = (entries: Entries | undefined) => entries?.filter(([name]) => name.startsWith("properties["));
+/** The personalization among form entries, each as `NAME: VALUE`. */
+const toProperties = (entries: Entries | undefined) =>
+  entries?.flatMap(([name, value]) => (name.startsWith("properties[") ? `${name.slice(11, -1)}: ${value}` : []));
 
 /**
  * Starts a browser, and a shop with product pages, the real service if a test needs it, and failing
@@ -190,7 +190,7 @@ export async function startShop({ hasService = false } = {}): Promise<Shop> {
       const sent = page.waitForResponse("**/cart/add");
       await add(page);
       await sent;
-      return properties(state.cart.pop());
+      return toProperties(state.cart.pop());
     },
   });
 }
@@ -305,6 +305,23 @@ function serviceRoutes(
   };
 }
 
+/**
+ * Opens a page for all tests of a file, because opening one costs most of the time. Before each test,
+ * it is empty, and nothing is stored.
+ */
+export async function openShared(shop: Shop): Promise<ShopPage> {
+  const page = await shop.open("");
+  const { pathname } = new URL(page.url());
+  beforeEach(async () => {
+    shop.requests.length = 0;
+    shop.cart.length = 0;
+    await show(page, "");
+    const clear = `sessionStorage.clear(), history.pushState(0, "", "${pathname}"), scrollTo(0, 0)`;
+    await page.evaluate(`${clear}, document.documentElement.lang = "en"`);
+  });
+  return page;
+}
+
 /** Replaces the content of the page, and forgets its events. */
 export const show = (page: Page, markup: string) =>
   page.evaluate(`events.length = 0, document.querySelector("main").innerHTML = ${JSON.stringify(markup)}, void 0`);
@@ -324,8 +341,8 @@ export async function readyAfter(page: Page, script: string): Promise<void> {
 export const add = (page: Page) => page.getByRole("button", { name: "Add to cart" }).click();
 
 /** The personalization that the first form would send now. */
-export const readEntries = (page: Page) =>
-  page.evaluate<Entries>(`[...new FormData(document.forms[0])].filter(([name]) => name.startsWith("properties["))`);
+export const readProperties = async (page: Page) =>
+  toProperties(await page.evaluate<Entries>("[...new FormData(document.forms[0])]"));
 
 export const hasFocus = (control: Locator) => control.evaluate((node) => node.matches(":focus"));
 
