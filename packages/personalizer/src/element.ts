@@ -3,7 +3,7 @@ import { Drafts } from "./drafts.ts";
 import { dispatch, dispatchError } from "./events.ts";
 import type { CartCheck } from "./form/cart.ts";
 import type { PersonalizationValue } from "./form/selection.ts";
-import type { Field, Style } from "./form/styles.ts";
+import type { Handlers } from "./form/view.ts";
 import { FormControl } from "./form-control.ts";
 import { type FormScript, importForm } from "./import-form.ts";
 import { setState, setValidity } from "./internals.ts";
@@ -48,9 +48,16 @@ export class PersonalizationOptions extends FormControl {
   constructor() {
     super();
     const root = this.attachShadow({ mode: "open" });
-    const handlers = {
-      onStyle: (code: string | undefined) => this.#onStyle(code),
-      onValue: (style: Style, field: Field, value: string) => this.#onValue(style, field, value),
+    const handlers: Handlers = {
+      onStyle: (code) => {
+        this.#display.showsProblems = false;
+        this.#order.chooseStyle(code);
+        this.#onInput(false);
+      },
+      onValue: (style, field, value) => {
+        this.#order.enter(style, field, value);
+        this.#onInput(field.choices.length === 0);
+      },
       onRetry: () => void this.reload(),
     };
     this.#display = new Display(root, this.#order, handlers);
@@ -245,17 +252,6 @@ export class PersonalizationOptions extends FormControl {
     this.#order.describe(labels, this.required);
     // A summary that grows in a handler of `change` would move the button that is being clicked.
     this.#show(true);
-  }
-
-  #onStyle(code: string | undefined): void {
-    this.#display.showsProblems = false;
-    this.#order.chooseStyle(code);
-    this.#onInput(false);
-  }
-
-  #onValue(style: Style, field: Field, value: string): void {
-    this.#order.enter(style, field, value);
-    this.#onInput(field.choices.length === 0);
   }
 
   #onInput(delaysSummary: boolean): void {
