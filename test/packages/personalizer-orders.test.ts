@@ -345,12 +345,10 @@ describe("a service that fails after a text was typed", () => {
     // Pages may poll this, to enable a button for example, so it must not report the loss.
     const states = await page.evaluate<unknown>("[it.checkValidity(), document.forms[0].checkValidity()]");
     expect(states).toEqual([true, true]);
-    const before = shop.cart.length;
     await add(page);
     expect(await hasFocus(notice)).toBe(true);
     const detail = { message: lost, label: null };
     expect(await readEvents(page, "invalid")).toEqual([{ type: "invalid", detail, from: "it" }]);
-    expect(shop.cart.length).toBe(before);
     expect(await shop.order(page)).toEqual([]);
   });
 
@@ -394,14 +392,12 @@ describe("a service that fails after a text was typed", () => {
   ])("is no different from a next SKU that %s: the name is lost", async (_, sku) => {
     await using page = await openTyped();
     const notice = page.getByRole("alert");
-    const before = shop.cart.length;
     const expectLost = async () => {
       await page.evaluate(`it.sku = ${JSON.stringify(sku)}`);
       await notice.getByText(lost).waitFor();
       expect(await notice.getByRole("button").count()).toBe(0);
       await add(page);
       expect(await hasFocus(notice)).toBe(true);
-      expect(shop.cart.length).toBe(before);
     };
     await expectLost();
     // The first variant brings the text back.
@@ -418,9 +414,7 @@ describe("a service that fails after a text was typed", () => {
     await page.getByLabel("Back").fill("Ada");
     await page.evaluate("it.sku = 'blue'");
     await page.getByRole("alert").getByText("no longer includes this personalization: Ada").waitFor();
-    const before = shop.cart.length;
     await add(page);
-    expect(shop.cart.length).toBe(before);
     expect((await shop.order(page))?.slice(0, 2)).toEqual(["Style: BOTH", "Name: Annabel"]);
   });
 

@@ -131,7 +131,6 @@ test("the first click after a loss changes the notice, shows it, and focuses it"
   expect(await accessibilityProblems(page, "main")).toEqual([]);
   // The second click of a double click, however long it takes here.
   await add(page);
-  expect(shop.cart).toEqual([]);
   await page.evaluate(`delete performance.now, ${passSecond}`);
   await page.evaluate(`document.addEventListener("submit", (event) => event.preventDefault(), { once: true })`);
   await add(page);
@@ -159,7 +158,6 @@ test.each([
   await add(page);
   if (tag !== "div hidden") await page.getByText(message).waitFor();
   expect(said).toEqual(tag === "div hidden" ? [expect.stringMatching(message)] : []);
-  expect(shop.cart).toEqual([]);
   page.removeAllListeners("dialog");
 });
 
@@ -240,10 +238,10 @@ describe("a text that the browser or a program filled in", () => {
   const cases = Object.keys(fill).flatMap((how) => Object.keys(send).map((way) => [how, way] as const));
   test.each(cases)("%s is ordered %s", async (how, way) => {
     await open("", productForm(widget(`sku="red" required`), "novalidate"));
-    await page.evaluate(`document.addEventListener("submit", (event) => {
+    await page.evaluate(`document.forms[0].addEventListener("submit", (event) => {
       event.preventDefault();
       fetch("/cart/add", { method: "POST", body: new FormData(event.target) });
-    }, { once: true })`);
+    })`);
     await page.evaluate(`{
       const form = document.forms[0], field = it.shadowRoot.querySelector("#line-0");
       ${fill[how as keyof typeof fill]}; ${send[way as keyof typeof send]}; void 0

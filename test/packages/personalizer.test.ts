@@ -157,7 +157,6 @@ describe("an incomplete choice", () => {
     await using page = await open(`sku="1812234"`, attributes);
     await page.getByRole("radio", { name: "EMBMON3" }).check();
     await page.getByLabel("Max 3 initials").fill("   ");
-    const before = shop.cart.length;
     await add(page);
     expect(await focused(page)).toBe("line-0");
     const messages = element(page).locator("[part~=message]:visible");
@@ -174,7 +173,6 @@ describe("an incomplete choice", () => {
     expect(await messages.count()).toBe(2);
     await add(page);
     expect(await focused(page)).toBe("line-1");
-    expect(shop.cart.length).toBe(before);
     await page.getByLabel("Choose a thread color").selectOption("Navy");
     await page.getByLabel("Script").check();
     expect(await shop.order(page)).toHaveLength(6);
@@ -185,7 +183,6 @@ describe("an incomplete choice", () => {
     await using page = await open(`sku="1812234" required`, attributes);
     await untilEvent(page, "ready");
     expect(await page.getByRole("radio", { name: "No personalization" }).count()).toBe(0);
-    const before = shop.cart.length;
     const report = () =>
       page.evaluate<unknown>("[it.validity.valid, it.validationMessage, document.forms[0].checkValidity()]");
     await add(page);
@@ -200,7 +197,6 @@ describe("an incomplete choice", () => {
     await add(page);
     expect(await focused(page)).toBe("line-0");
     expect(await report()).toEqual([false, "Please fill this in.", false]);
-    expect(shop.cart.length).toBe(before);
     expect(page.faults).toEqual([]);
   });
 });
@@ -243,11 +239,9 @@ describe("a service that fails", () => {
 
   test.each(failures)("and %s blocks orders if required, until it recovers", async (_, endpoint) => {
     await using page = await openFailing(endpoint, "required");
-    const before = shop.cart.length;
     await add(page);
     const retry = page.getByRole("alert").getByRole("button", { name: "Try again" });
     expect(await hasFocus(retry)).toBe(true);
-    expect(shop.cart.length).toBe(before);
     await page.route(`**${endpoint}/**`, async (route) => {
       const url = route.request().url().replace(endpoint, "/api/v1");
       await route.fulfill({ response: await route.fetch({ url }) });
@@ -260,10 +254,8 @@ describe("a service that fails", () => {
 
   test("blocks while loading only if required or if there is input", async () => {
     const expectBlocked = async (page: Page) => {
-      const before = shop.cart.length;
       await add(page);
       await page.getByText("The personalization options are still loading.").waitFor();
-      expect(shop.cart.length).toBe(before);
     };
     await using required = await open(`sku="1" endpoint="/hanging" required`);
     await expectBlocked(required);

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect } from "bun:test";
 import { join } from "node:path";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { toForm } from "../../packages/client/src/form.ts";
@@ -35,7 +35,7 @@ const theme = `
 export const passSecond = "performance.now = ((now) => () => now() + 1000)(performance.now.bind(performance))";
 
 interface State {
-  /** Form entries of each addition to the cart. */
+  /** Form entries of each addition to the cart. A test fails if it leaves some. */
   readonly cart: Entries[];
   /** Responses of `endpoint="/custom"` by SKU; 400 for others. */
   readonly responses: Map<string, Personalization | LocalizedForm>;
@@ -158,6 +158,8 @@ export async function startShop({ hasService = false } = {}): Promise<Shop> {
     },
     fetch: () => new Response("", { status: 404 }),
   });
+  // A test takes the orders that it expects, so one that is left was not blocked.
+  afterEach(() => expect(state.cart.splice(0)).toEqual([]));
   afterAll(() => Promise.all([server.stop(true), service?.stop()]));
   return Object.assign(state, {
     scriptsOfWidget,
@@ -301,7 +303,6 @@ export async function openShared(shop: Shop): Promise<ShopPage> {
   const { pathname } = new URL(page.url());
   beforeEach(async () => {
     shop.requests.length = 0;
-    shop.cart.length = 0;
     await show(page, "");
     const clear = `sessionStorage.clear(), history.pushState(0, "", "${pathname}"), scrollTo(0, 0)`;
     await page.evaluate(`${clear}, document.documentElement.lang = "en"`);
