@@ -19,7 +19,7 @@ import { until } from "../support/until.ts";
 
 const shop = await startShop();
 const page = await openShared(shop);
-const open = (attributes: string) => showReady(page, attributes);
+const open = (attributes: string) => showReady(page, productForm(widget(attributes)));
 
 const line = {
   line_display_seq: "1",
@@ -81,11 +81,8 @@ describe("a form", () => {
       }, options);
       document.addEventListener("click", ({ target }) => target.name === "add" && seen.push("clicked"), options);
     }`);
-    await showReady(
-      page,
-      "",
-      productForm(`${widget(`sku="blue" required`)}<button formnovalidate name="save">Save</button>`),
-    );
+    const save = `<button formnovalidate name="save">Save</button>`;
+    await showReady(page, productForm(widget(`sku="blue" required`) + save));
     await add(page);
     await page.getByText("Please fill this in.").waitFor();
     await page.getByRole("button", { name: "Save" }).click();
@@ -105,12 +102,9 @@ describe("a form", () => {
     await showTwo("blue", "blue");
     await page.locator("#it").getByLabel("Name").fill("Ann");
     await page.locator("#second").getByLabel("Name").fill("Lee");
-    const first = ["Style: BOTH", "Name: Ann", "_style: BOTH", expect.stringMatching(/^_personalization: /)];
-    const second = ["Style (2): BOTH", "Name (2): Lee", "_style (2): BOTH"];
     expect(await readProperties(page)).toEqual([
-      ...first,
-      ...second,
-      expect.stringMatching(/^_personalization \(2\): /),
+      ...["Style: BOTH", "Name: Ann", "_style: BOTH", expect.stringMatching(/^_personalization: /)],
+      ...["Style (2): BOTH", "Name (2): Lee", "_style (2): BOTH", expect.stringMatching(/^_personalization \(2\): /)],
     ]);
     await page.evaluate("it.remove()");
     expect((await readProperties(page))?.slice(0, 2)).toEqual(["Style: BOTH", "Name: Lee"]);
@@ -167,11 +161,8 @@ describe("a form of the service", () => {
     const height = () => page.evaluate<number>("it.offsetHeight");
     const before = await height();
     resolve();
-    await until("the images are loaded", () =>
-      images.evaluateAll((all) =>
-        all.every((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
-      ),
-    );
+    const widths = `[...it.shadowRoot.querySelectorAll("img")].map(({ naturalWidth }) => naturalWidth)`;
+    await until("the images are loaded", async () => !(await page.evaluate<number[]>(widths)).includes(0));
     expect(await height()).toBe(before);
     await page.unroute("**/images/*.svg");
   });
@@ -265,7 +256,7 @@ describe("the script of the form", () => {
         requested.push(route.request().url());
         return requested.length === 1 ? route.fulfill(failure) : route.continue();
       });
-      await showReady(page, `sku="plain"`);
+      await showReady(page, productForm(widget(`sku="plain"`)));
       expect(requested).toEqual([]);
       const check = () => page.evaluate<boolean>("document.forms[0].checkValidity()");
       await page.evaluate("it.sku = 'blue'");

@@ -24,7 +24,7 @@ const page = await openShared(shop);
 
 shop.responses.set("moved", createOptions([{ text: "Back (optional)" }, { text: "Name" }], "BOTH"));
 
-const open = (attributes: string, markup?: string) => showReady(page, attributes, markup);
+const open = (attributes: string) => showReady(page, productForm(widget(attributes)));
 
 const readLines = () =>
   page.evaluate<string[]>(`[...new FormData(document.forms[0])]
@@ -110,7 +110,7 @@ describe("while the shopper types", () => {
 });
 
 test("the first click after a loss changes the notice, shows it, and focuses it", async () => {
-  await open(`sku="red"`, `${productForm(widget(`sku="red"`))}<p style="height: 3000px"></p>`);
+  await showReady(page, `${productForm(widget(`sku="red"`))}<p style="height: 3000px"></p>`);
   await page.getByRole("radio", { name: "BOTH" }).check();
   await page.getByLabel("Name").fill("Ann");
   await page.evaluate("it.sku = 'plain'");
@@ -150,7 +150,7 @@ test.each([
     said.push(dialog.message());
     void dialog.accept();
   });
-  await open("", productForm(`<${tag}>${widget(`sku="red"`)}</${tag.split(" ")[0]}>`));
+  await showReady(page, productForm(`<${tag}>${widget(`sku="red"`)}</${tag.split(" ")[0]}>`));
   await page.evaluate(`it.shadowRoot.querySelector("[part~=styles] label:last-child input").click()`);
   if (sku !== "red") {
     await readyAfter(page, `it.shadowRoot.querySelector("#line-0").value = "Ann", it.sku = "${sku}"`);
@@ -191,7 +191,7 @@ describe("a form", () => {
     ["that the element names", outside],
   ])("%s", (_, markup) => {
     test.each(Object.entries(readers))("has the order once, read by %s", async (_, reader) => {
-      await open("", markup);
+      await showReady(page, markup);
       await page.getByLabel("Name").fill("Ann");
       expect(await read(reader)).toEqual(expected);
       // A framework that sets the fallback content.
@@ -237,7 +237,7 @@ describe("a text that the browser or a program filled in", () => {
   };
   const cases = Object.keys(fill).flatMap((how) => Object.keys(send).map((way) => [how, way] as const));
   test.each(cases)("%s is ordered %s", async (how, way) => {
-    await open("", productForm(widget(`sku="red" required`), "novalidate"));
+    await showReady(page, productForm(widget(`sku="red" required`), "novalidate"));
     await page.evaluate(`document.forms[0].addEventListener("submit", (event) => {
       event.preventDefault();
       fetch("/cart/add", { method: "POST", body: new FormData(event.target) });
@@ -251,7 +251,7 @@ describe("a text that the browser or a program filled in", () => {
   });
 
   test("is ordered at the second attempt if the browser validates the form", async () => {
-    await open("", productForm(widget(`sku="red" required`), ""));
+    await showReady(page, productForm(widget(`sku="red" required`), ""));
     await page.evaluate(`window.sent = 0, document.forms[0].onsubmit = (event) => (sent++, event.preventDefault())`);
     await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Anna"`);
     const send = () => page.evaluate<number>("document.forms[0].requestSubmit(), sent");
@@ -260,7 +260,7 @@ describe("a text that the browser or a program filled in", () => {
 
   test("in place of one that was too long does not move the button that is being clicked", async () => {
     shop.responses.set("short", createOptions([{ text: "Name: up to 3 characters" }]));
-    await open(`sku="short" required`, productForm(widget(`sku="short" required`), "novalidate data-scripted"));
+    await showReady(page, productForm(widget(`sku="short" required`), "novalidate data-scripted"));
     await page.evaluate(`document.addEventListener("submit", (event) => event.preventDefault(), { once: true })`);
     await page.getByLabel("Name").pressSequentially("Annabel");
     await page.evaluate(`it.shadowRoot.querySelector("#line-0").value = "Ann", window.clicks = 0,

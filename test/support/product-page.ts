@@ -314,8 +314,8 @@ export async function openShared(shop: Shop): Promise<ShopPage> {
 export const show = (page: Page, markup: string) =>
   page.evaluate(`events.length = 0, document.querySelector("main").innerHTML = ${JSON.stringify(markup)}, void 0`);
 
-/** Shows an element in a form, or other markup, and waits until an element is ready. */
-export async function showReady(page: Page, attributes: string, markup = productForm(widget(attributes))) {
+/** Shows markup, and waits until an element is ready. */
+export async function showReady(page: Page, markup: string): Promise<void> {
   await show(page, markup);
   await untilEvent(page, "ready");
 }
