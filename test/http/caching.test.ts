@@ -127,17 +127,14 @@ for (const engine of enginesOf("sqlite")) {
   const { environment, service, replica, otherShop, uncached } = await worldOn(engine);
 
   describe(`on ${engine}, an entity tag`, () => {
-    test.each(conditional)(
-      "of %s is weak, and the same for every encoding and method",
-      async (path) => {
-        const tag = await hashTag(service, path);
-        expect(tag).toMatch(/^W\/"[\w.+/=-]{8,}"$/);
-        for (const coding of ["identity", "br", "zstd", "gzip"]) {
-          expect((await headersOf(service, path, { "Accept-Encoding": coding })).get("etag")).toBe(tag);
-        }
-        expect((await service.get(path, { method: "HEAD" })).headers.get("etag")).toBe(tag);
-      },
-    );
+    test.each(conditional)("of %s is weak, and the same for every encoding and method", async (path) => {
+      const tag = await hashTag(service, path);
+      expect(tag).toMatch(/^W\/"[\w.+/=-]{8,}"$/);
+      for (const coding of ["identity", "br", "zstd", "gzip"]) {
+        expect((await headersOf(service, path, { "Accept-Encoding": coding })).get("etag")).toBe(tag);
+      }
+      expect((await service.get(path, { method: "HEAD" })).headers.get("etag")).toBe(tag);
+    });
 
     test("is the same on another replica, without a cache, and after a restart", async () => {
       await using restarted = await serve(environment);
@@ -192,13 +189,14 @@ for (const engine of enginesOf("sqlite")) {
       }
     });
 
-    test.each(
-      ["/nowhere", "/api/v1/products/9", "/api/v1/products/x", "/api/v1/products/%zz", "/livez"],
-    )("to %s, which has no tag, is handled as unconditional", async (path) => {
-      const { status, headers } = await service.get(path, { headers: { "If-None-Match": "*" } });
-      expect(status).toBe((await service.get(path)).status);
-      expect(headers.has("etag")).toBeFalse();
-    });
+    test.each(["/nowhere", "/api/v1/products/9", "/api/v1/products/x", "/api/v1/products/%zz", "/livez"])(
+      "to %s, which has no tag, is handled as unconditional",
+      async (path) => {
+        const { status, headers } = await service.get(path, { headers: { "If-None-Match": "*" } });
+        expect(status).toBe((await service.get(path)).status);
+        expect(headers.has("etag")).toBeFalse();
+      },
+    );
 
     test("with another method is not allowed", async () => {
       const init = { method: "POST", headers: { "If-None-Match": "*" } };

@@ -205,21 +205,18 @@ for (const engine of enginesOf("sqlite")) {
       },
     );
 
-    test.each(validCases)(
-      "%s succeeds, and a dry run gives the same report",
-      async (_, before, after, config) => {
-        const brand = await brandWith(before);
-        const feed = await writtenFeed({ ...after, mark: "new" });
-        const [stateBefore, runsBefore] = [await stored(), await runs()];
-        const dryRun = await importFeed(feed, ["--dry-run"], config, brand);
-        expect(await stored()).toEqual(stateBefore);
-        expect(await runs()).toEqual(runsBefore);
-        const imported = await importFeed(feed, [], config, brand);
-        expect(dryRun).toEqual(imported);
-        expect(imported).toMatchObject({ code: 0, report: { outcome: "succeeded", overridden: [] } });
-        expect((await stored()).current).not.toEqual(stateBefore.current);
-      },
-    );
+    test.each(validCases)("%s succeeds, and a dry run gives the same report", async (_, before, after, config) => {
+      const brand = await brandWith(before);
+      const feed = await writtenFeed({ ...after, mark: "new" });
+      const [stateBefore, runsBefore] = [await stored(), await runs()];
+      const dryRun = await importFeed(feed, ["--dry-run"], config, brand);
+      expect(await stored()).toEqual(stateBefore);
+      expect(await runs()).toEqual(runsBefore);
+      const imported = await importFeed(feed, [], config, brand);
+      expect(dryRun).toEqual(imported);
+      expect(imported).toMatchObject({ code: 0, report: { outcome: "succeeded", overridden: [] } });
+      expect((await stored()).current).not.toEqual(stateBefore.current);
+    });
 
     test.each([
       ["pzchoices.csv", noChoices],
