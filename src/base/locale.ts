@@ -32,6 +32,5 @@ export function lookUpLocale(
   offered: { has(locale: string): boolean },
   defaultLocale: string,
 ): string {
-  if (offered.has(requested)) return requested;
   return listLookups(requested).find((locale) => offered.has(locale)) ?? defaultLocale;
 }

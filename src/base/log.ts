@@ -22,7 +22,7 @@ const withoutCredentials = (destination: DestinationStream): DestinationStream =
   write: (line) => destination.write(hideCredentials(line)),
 });
 
-/** Errors of the system or the store need no stack, because they are no bugs of this program. */
+/** Errors with a code, of the system, the store, or this service, are logged without a stack: they are not bugs. */
 function describeError(error: Error, level: LevelWithSilent): unknown {
   const described = pino.stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;

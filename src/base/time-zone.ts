@@ -98,10 +98,10 @@ function readPackaged(name: string): Change[] | undefined {
   const [, offsets = "", indexes = "", lengths = ""] = zone;
   // Offsets are minutes to the west, and lengths are minutes.
   const offsetsMs = offsets.split(" ").map((offset) => -Math.round(fromBase60(offset) * minuteMs));
-  const starts = [0, ...lengths.split(" ").map(fromBase60)];
+  const lengthsBefore = [0, ...lengths.split(" ").map(fromBase60)];
   let minutes = 0;
   return [...indexes].map((index, period) => {
-    minutes += starts[period] ?? 0;
+    minutes += lengthsBefore[period] ?? 0;
     return { at: Math.round(minutes * minuteMs), offsetMs: offsetsMs[digits.indexOf(index)] ?? 0 };
   });
 }

@@ -110,7 +110,7 @@ export class EntryTable<Entry extends TableEntry> {
     while (this.#size + size > this.#maxSize) {
       const candidate = this.#hand ?? this.#oldest;
       if (candidate === undefined) return;
-      // Done now, so that the hand does not follow entries that are added next.
+      // Past the newest entry, the hand must start again at the oldest, not go on to entries that are added later.
       this.#hand = candidate.newer;
       if (candidate.wasUsed) candidate.wasUsed = false;
       else {

@@ -44,7 +44,7 @@ const countImages = (document: string) => (parseJson(document) as Pick<Product, 
  * @returns how many could not be read
  * @throws ServiceError `invalid_input` when there are too many
  */
-export async function syncLosing(losing: readonly bigint[], context: SyncContext): Promise<number> {
+export async function syncProductsLosingImages(losing: readonly bigint[], context: SyncContext): Promise<number> {
   checkLostImages(losing.length, await countStoredProducts(context.database), context.maxRemovedShare);
   return await syncProducts(losing, context);
 }

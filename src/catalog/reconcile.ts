@@ -14,7 +14,7 @@ import {
   type Platform,
   type Shop,
 } from "../platforms/platform.ts";
-import { storeChanged, syncLosing } from "./changed.ts";
+import { storeChanged, syncProductsLosingImages } from "./changed.ts";
 import { checkSameShop, checkShop, checkUnread, removalRefused } from "./guards.ts";
 import { keepStoredFields } from "./kept-fields.ts";
 import { knowIdsUpTo } from "./known-ids.ts";
@@ -114,7 +114,7 @@ async function compareWith(snapshot: CatalogSnapshot, context: ReconcileContext)
   const { losing, incomplete } = await writeChanged(snapshot, new Set(changing.map(({ id }) => id)), context);
   await removeMissing(missing, context);
   const unsynced = await syncProducts([...(await findUnsynced(database, changing)), ...incomplete], context);
-  const failed = unsynced + (await syncLosing(losing, context));
+  const failed = unsynced + (await syncProductsLosingImages(losing, context));
   if (shortage !== undefined) throw shortage;
   checkUnread(failed);
   const writeMs = Math.round(performance.now() - startedMs);
@@ -140,7 +140,7 @@ async function comparePageByPage(shop: Shop, context: ReconcileContext): Promise
   // The list determines removals, but does not name its shop.
   checkSameShop(platform, shop.id, (await platform.readShop(signal)).id);
   await removeMissing(missing, context);
-  const failed = unread + (await syncLosing(losing, context));
+  const failed = unread + (await syncProductsLosingImages(losing, context));
   if (shortage !== undefined) throw shortage;
   if (failed > 0) {
     throw new ServiceError(

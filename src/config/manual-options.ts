@@ -19,19 +19,19 @@ interface Configured {
  * @throws ServiceError `bad_request` if the source is invalid
  */
 export function manualImportOptions(config: Configured, source: string, brand: string): PersonalizationOptions {
-  refuse(source, findSourceProblem(source));
+  refuseIf(source, findSourceProblem(source));
   const options = findOptions(config.jobs["personalization-import"], config, brand);
   return { ...(options ?? personalizationImportSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
 /** Like {@link manualImportOptions}, for a presentation. */
 export function manualPresentationOptions(config: Configured, source: string, brand: string): PresentationOptions {
-  refuse(source, findFileSourceProblem(source));
+  refuseIf(source, findFileSourceProblem(source));
   const options = findOptions(config.jobs["presentation-import"], config, brand);
   return { ...(options ?? presentationImportSchema.parse({ source })), source, settle_seconds: 0 };
 }
 
-function refuse(source: string, problem: string | undefined): void {
+function refuseIf(source: string, problem: string | undefined): void {
   if (problem !== undefined) throw new ServiceError("bad_request", `${hideCredentials(source)}: ${problem}`);
 }
 

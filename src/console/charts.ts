@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { countsHeld } from "../jobs/run.ts";
+import { countsAllStored } from "../jobs/run.ts";
 import { listCounts, type RunKind } from "../jobs/run-list.ts";
 import { findLastSuccess } from "../jobs/runs.ts";
 import type { Series } from "./components/chart.tsx";
@@ -44,15 +44,15 @@ async function readCharts(
  * line of the import before it.
  */
 async function readCounts(database: Database, { job, brand }: RunKind): Promise<Series> {
-  const isHeld = countsHeld(job);
-  const runs = await listCounts(database, { job, brand }, runsPerSeries, isHeld);
+  const countsAll = countsAllStored(job);
+  const runs = await listCounts(database, { job, brand }, runsPerSeries, countsAll);
   const points = runs
     .map(({ counts, finishedAt }) => ({ at: finishedAt, value: counts }))
     .sort((a, b) => (a.at < b.at ? -1 : 1));
   const last = points.at(-1);
-  const until = last && isHeld ? await findLastSuccess(database, job, brand) : undefined;
+  const until = last && countsAll ? await findLastSuccess(database, job, brand) : undefined;
   if (last !== undefined && until !== undefined && until > last.at) points.push({ at: until, value: last.value });
-  return { name: brand, points, isStep: isHeld };
+  return { name: brand, points, isStep: countsAll };
 }
 
 async function readDurations(database: Database, kind: RunKind): Promise<Series> {

@@ -85,7 +85,7 @@ export class ChangeLog {
   #pendingPolls = 0;
   #respondedAtMs = performance.now();
 
-  /** By `performance.now()`: when data in memory was last verified against the log. */
+  /** By `performance.now()`: when the last successful poll began, or, before the first, when this object was created. */
   get verifiedAtMs(): number {
     return this.#verifiedAtMs;
   }

@@ -33,7 +33,7 @@ export interface Run {
 }
 
 /** Whether runs count everything that is stored afterward, instead of only what changed. */
-export const countsHeld = (job: string) => job.endsWith("-import");
+export const countsAllStored = (job: string) => job.endsWith("-import");
 
 export interface JobStatus {
   readonly job: string;

@@ -44,7 +44,7 @@ export class Sessions {
     return { operator: token.name, role: token.role, formToken: formTokenOf(id) };
   }
 
-  async endWithdrawn(): Promise<void> {
+  async endRevoked(): Promise<void> {
     await removeOtherSessions(
       this.#writer,
       this.#tokens.map(({ name }) => name),

@@ -46,9 +46,7 @@ export function createAdmin(context: ServiceContext, publicUrl: string, readines
     if (lines.take("").isAllowed) log.warn({ network }, "wrong token for the admin listener");
   };
   const sessions = new Sessions(database, writer, tokens);
-  void sessions
-    .endWithdrawn()
-    .catch((error) => log.warn({ err: error }, "cannot end the sessions of withdrawn tokens"));
+  void sessions.endRevoked().catch((error) => log.warn({ err: error }, "cannot end the sessions of revoked tokens"));
   const routes = adminRoutes({
     console: createConsole(context, publicUrl, actions),
     readiness,

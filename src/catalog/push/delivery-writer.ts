@@ -8,7 +8,7 @@ import { queueReads } from "./queue.ts";
 const delayS = 1;
 /** Gathers deliveries, because a transaction for each costs five times as much. */
 const gatherMs = 20;
-/** Minimum time between two records that a delivery of a topic arrived. */
+/** The arrival of deliveries of a topic is recorded at most this often. */
 const noteMs = 1000;
 /** Deliveries must continue as soon as a store that hangs recovers. */
 const writeTimeoutMs = 4000;

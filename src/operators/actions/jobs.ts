@@ -66,13 +66,13 @@ export async function planStart(
 export const planRun: Action = async (context, parameters) => {
   const job = jobOf(context, parameters);
   const { after, ...plan } = await planStart(context, job, parameters);
-  const pauseJob = await findPause(context.database, job.name, job.brand);
+  const pause = await findPause(context.database, job.name, job.brand);
   return {
     ...plan,
     title: `Run ${job.name} now`,
     consequences: [
       "A run starts in this replica, within the job's time limit and checks.",
-      ...(pauseJob?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
+      ...(pause?.resumedAt === null ? ["The job is paused. It runs once, and stays paused."] : []),
     ],
     button: "Run now",
     fields: { ...fieldsOf(job), after },

@@ -8,7 +8,7 @@ import { buildProducts } from "./products.ts";
 /** Target size: one partition at a time is in memory. */
 const partitionBytes = 1 * 1024 * 1024;
 const maxPartitions = 512;
-const partitionsPerCollection = 16;
+const partitionsPerGc = 16;
 
 /**
  * Bulk results on disk, partitioned by product, in any order of lines. Memory holds one partition,
@@ -113,7 +113,7 @@ export class BulkPartitions {
       writer[Symbol.dispose]();
       // Most of a partition's garbage is outside the JavaScript heap, so the collector runs too
       // late: memory would grow to a gigabyte.
-      if (index % partitionsPerCollection === 0) Bun.gc(true);
+      if (index % partitionsPerGc === 0) Bun.gc(true);
       yield buildProducts(await Bun.file(writer.path).bytes());
     }
   }
