@@ -6,26 +6,6 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export type SendableBody = Bytes | Blob;
 const minBlobBytes = 16_384;
 
-/**
- * A body that is sent after its handler has returned a promise. The runtime has a buffer of 16 kB for what it
- * sends; without room for the body there, it would make a system call for each part of each header
- * (https://github.com/oven-sh/bun/pull/41341). A stream with a larger buffer leaves at once, with its length.
- */
-export function toLateBody(body: SendableBody): SendableBody | ReadableStream {
-  if (body instanceof Blob || body.length < minBlobBytes || body.length > maxLateBytes) return body;
-  const source: Bun.DirectUnderlyingSource = {
-    type: "direct",
-    pull: (controller) => {
-      controller.write(body);
-      controller.end();
-    },
-  };
-  return new ReadableStream(source, { highWaterMark: body.length + 1 });
-}
-
-/** Larger ones cost more than their headers. */
-const maxLateBytes = 1_000_000;
-
 export interface SizeListener {
   resized(): void;
 }
@@ -73,7 +53,7 @@ export class EncodedBody {
     return hasRoom || this.#pending?.has(preferred) === true ? preferred : "identity";
   }
 
-  /** The body in an encoding; a promise only for a slow first compression. The first call returns bytes. */
+  /** The body in an encoding, at first as bytes; a promise only for a slow first compression. */
   encode(encoding: ContentEncoding, load: CompressionLoad): SendableBody | Promise<SendableBody> {
     return this[encoding] ?? this.#pending?.get(encoding) ?? this.#add(encoding, load);
   }

@@ -49,7 +49,7 @@ export async function readPageByPage(
     checkSameShop(platform, shopId, page.shopId);
     const reading: ReadingTimes = { way: "bulk", beganMs, endedMs: performance.now(), platformMs: page.readAtMs };
     const stored: StoredProduct[] = [];
-    // Large products and recently changed ones.
+    // Large products, and those that changed recently, are read alone.
     const single = [...page.unread];
     for (const read of page.products) {
       if ("unusable" in read) {

@@ -1,6 +1,6 @@
 import type { BunRequest, Server } from "bun";
 import { ServiceError } from "../base/errors.ts";
-import { type CompressionLoad, type SendableBody, toLateBody } from "../cache/encoded-body.ts";
+import type { CompressionLoad, SendableBody } from "../cache/encoded-body.ts";
 import { chooseEncoding } from "../cache/encoding.ts";
 import { cdnNoStore } from "../cache/policy.ts";
 import {
@@ -16,6 +16,7 @@ import type { ClientNetworks, RequestOrigin } from "./client-network.ts";
 import { type Failure, toFailure, toProblem } from "./errors.ts";
 import type { FailureLog } from "./failure-log.ts";
 import { requireValidHost } from "./host.ts";
+import { toLateBody } from "./late-body.ts";
 import { makePrivate } from "./private-response.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RequestCounter, RouteCounter } from "./request-counter.ts";
@@ -78,7 +79,7 @@ interface RequestState extends RequestOrigin {
   readonly verifiedAtMs: number;
   /** When the response's data was last known to be current. */
   asOfMs: number | undefined;
-  /** Whether a promise of the response was returned. */
+  /** Whether the handler returned a promise of the response. */
   isLate: boolean;
 }
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { setImmediate } from "node:timers/promises";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
-import { CompressionLoad, EncodedBody, type SendableBody, toLateBody } from "../../src/cache/encoded-body.ts";
+import { CompressionLoad, EncodedBody, type SendableBody } from "../../src/cache/encoded-body.ts";
 import type { ContentEncoding } from "../../src/cache/encoding.ts";
 
 const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };
@@ -99,20 +98,3 @@ test("large bodies are sent uncompressed while many others are being compressed"
   // One that is larger than all that may be compressed at once gets its turn.
   expect(new EncodedBody(new Uint8Array(40 * 2 ** 20)).available("zstd", load)).toBe("zstd");
 });
-
-test.each([1, 16_383, 16_384, 16_385, 200_000, 1_000_000, 1_000_001, 6_000_000])(
-  "a body of %i bytes that is late arrives whole, with its length",
-  async (length) => {
-    const body = new Uint8Array(length).map((_, index) => index % 251);
-    await using server = Bun.serve({
-      port: 0,
-      fetch: async () => {
-        await setImmediate();
-        return new Response(toLateBody(body), { headers: { "Content-Type": "application/json" } });
-      },
-    });
-    const response = await fetch(server.url);
-    expect(response.headers.get("content-length")).toBe(`${length}`);
-    expect(Buffer.compare(await response.bytes(), body)).toBe(0);
-  },
-);

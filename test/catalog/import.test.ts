@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
+import { parseResponse, Wire } from "../support/wire.ts";
 
 for (const engine of enginesOf("postgres")) {
   const folder = await temporaryFolder();
@@ -120,6 +121,16 @@ for (const engine of enginesOf("postgres")) {
         });
         expect(response.headers.get("content-length")).toBe(`${Buffer.byteLength(stored(product))}`);
         expect(await response.text()).toBe(method === "HEAD" ? "" : stored(product));
+      }
+      const whole = (bytes: Buffer) => parseResponse(bytes) !== undefined;
+      for (let request = 0; request < 20; request++) {
+        const wire = await Wire.open(service.url);
+        wire.write("GET /api/v1/products/5 HTTP/1.1\r\nHost: shop.example\r\n\r\n");
+        await wire.receive((bytes) => bytes.length > 0);
+        expect(wire.bytes.includes("\r\n\r\n"), "the whole head arrives at once").toBe(true);
+        await wire.receive(whole);
+        expect(parseResponse(wire.bytes)?.body.toString()).toBe(stored(product));
+        wire.end();
       }
     });
 
@@ -441,6 +452,11 @@ for (const engine of enginesOf("postgres")) {
           /storefront's .*lacks status.*REST Admin/,
         ],
         ["a storefront's product", toJson({ product: shown(1) }), /storefront's .*lacks status.*REST Admin/],
+        [
+          "a storefront's product beside a list",
+          toJson({ product: shown(1), products: [toProduct(2)] }),
+          /storefront's .*lacks status.*REST Admin/,
+        ],
         ["CSV", header, /:1: not JSON but CSV, which lacks the IDs.*REST Admin/],
         ["CSV with a byte order mark", `\uFEFF${header}`, /:1: not JSON but CSV/],
         ["CSV with quotes and semicolons", '\n"Handle";"Title";"Vendor"\n', /:1: not JSON but CSV/],
