@@ -30,16 +30,37 @@ export function parseProduct(
   return data !== undefined && faults.length === 0 ? { product: data } : { problems: toProblems(faults, document) };
 }
 
-/** No product has as many variants, images, or metafields. The schema keeps each fault of each part in memory. */
+/** The lists of a product, and those of their parts. */
+const lists = { images: "variant_ids", options: "values", variants: "metafields", metafields: undefined } as const;
+
+/** No product has as many. The schema would keep each fault of each part in memory. */
 const maxParts = 5000;
+const maxPartsInAll = 100_000;
 
 function findLongLists(document: unknown): Fault[] {
-  const fields: Readonly<Record<string, unknown>> = Object(document);
-  return ["images", "options", "variants", "metafields"]
-    .map((name) => ({ name, list: fields[name] }))
-    .filter(({ list }) => Array.isArray(list) && list.length > maxParts)
-    .map(({ name, list }) => ({ path: [name], reason: `expected at most ${maxParts} entries`, value: list }));
+  const faults: Fault[] = [];
+  let parts = 0;
+  const partsOf = (whole: unknown, name: string, path: readonly PropertyKey[] = []): readonly unknown[] => {
+    const list = (Object(whole) as Readonly<Record<string, unknown>>)[name];
+    if (!Array.isArray(list)) return [];
+    parts += list.length;
+    if (list.length <= maxParts) return list;
+    faults.push({ path: [...path, name], reason: `expected at most ${maxParts} entries`, value: list });
+    return [];
+  };
+  for (const [name, inner] of Object.entries(lists)) {
+    for (const [index, part] of partsOf(document, name).entries()) {
+      if (inner !== undefined) partsOf(part, inner, [name, index]);
+    }
+  }
+  partsOf(Object(document).image, "variant_ids", ["image"]);
+  if (faults.length > 0 || parts <= maxPartsInAll) return faults;
+  const reason = `expected at most ${maxPartsInAll} parts in all, such as variants and metafields`;
+  return [{ path: [], reason, value: undefined }];
 }
+
+/** A character that shows something; a zero-width space, a Hangul filler, or an empty Braille cell do not. */
+const visible = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 const statuses = ["active", "archived", "draft", "unlisted"];
 
@@ -58,8 +79,7 @@ function findFaults(product: Product): Fault[] {
     expect(id === null || isKnownImage.has(id), path, "expected the id of one of its images", id);
   expect(statuses.includes(product.status), ["status"], `expected one of ${statuses.join(", ")}`, product.status);
   for (const name of ["title", "handle"] as const) {
-    // Some characters, such as the zero-width space, show nothing.
-    expect(/[^\s\p{Cc}\p{Cf}]/u.test(product[name]), [name], "expected text", product[name]);
+    expect(visible.test(product[name]), [name], "expected text", product[name]);
   }
   const places = images.map((each, index): [PropertyKey[], Image] => [["images", index], each]);
   if (image !== null) places.push([["image"], image]);

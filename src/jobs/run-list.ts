@@ -37,7 +37,7 @@ const conditions: Readonly<Record<RunStatus, string>> = {
 };
 
 /** Excludes finished runs that a wrong clock stored in the future. */
-const untilNow = ({ now }: Engine) => `coalesce(finished_at, '') <= ${now}`;
+export const untilNow = ({ now }: Engine) => `coalesce(finished_at, '') <= ${now}`;
 
 export interface RunFilter {
   readonly job?: string | undefined;

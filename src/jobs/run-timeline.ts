@@ -1,7 +1,7 @@
 import { maxId } from "../base/id.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Run } from "./run.ts";
-import { listFirstIds, type RunKind } from "./run-list.ts";
+import { listFirstIds, type RunKind, untilNow } from "./run-list.ts";
 
 /** Times are ISO 8601 in UTC. */
 export interface TimelineRun extends Pick<Run, "id" | "job" | "brand" | "startedAt" | "finishedAt" | "outcome"> {
@@ -45,7 +45,7 @@ export async function listTimelineRuns(
   // Parameters are numbered in the order of their first use, as an embedded store needs them.
   const [job, brand] = [`$${values.length + 1}`, `$${values.length + 2}`];
   const newestOf = (condition: string) =>
-    `(SELECT max(id) FROM run WHERE job = ${job} AND brand = ${brand} AND ${condition})`;
+    `(SELECT max(id) FROM run WHERE job = ${job} AND brand = ${brand} AND ${untilNow(queryable.engine)} AND ${condition})`;
   const worst = conditions.map((condition) => newestOf(`${condition} AND id >= step.first_id AND id < step.end_id`));
   const text = `
     WITH step (first_id, end_id) AS (VALUES ${ranges}),

@@ -402,11 +402,39 @@ for (const engine of enginesOf("postgres")) {
           /:2: variants: expected at most 5000 entries: product 2, got a list/,
         ],
         [
+          "more metafields than a variant can have",
+          badVariant({ metafields: Array.from({ length: 100_000 }, () => ({})) }),
+          /:2: variants\[\]\.metafields: expected at most 5000 entries: product 2, variants\[1\], got a list/,
+        ],
+        [
+          "more identifiers than an image can have",
+          bad({ images: [{ ...image, variant_ids: Array.from({ length: 500_000 }, () => "a") }] }),
+          /:2: images\[\]\.variant_ids: expected at most 5000 entries: product 2, images\[0\], got a list/,
+        ],
+        [
+          "more values than an option can have",
+          bad({ options: [{ values: Array.from({ length: 500_000 }, () => 5) }] }),
+          /:2: options\[\]\.values: expected at most 5000 entries: product 2, options\[0\], got a list/,
+        ],
+        [
+          "more parts in all than a product can have",
+          bad({
+            variants: Array.from({ length: 2000 }, () => ({ metafields: Array.from({ length: 100 }, () => ({})) })),
+          }),
+          /:2: expected at most 100000 parts in all, such as variants and metafields: product 2/,
+        ],
+        [
           "a value that is nested 200,000 levels deep",
           `${toJson(one)}\n{"id": 2, "metafields": [{"value": ${"[".repeat(200_000)}${"]".repeat(200_000)}}]}`,
           /products\.json:2: document nested more than 200 levels deep/,
         ],
-        ["a title that shows nothing", bad({ title: "\u200b \ufeff" }), /:2: title: expected text: product 2, got "/],
+        ...["\u200b \ufeff", "\u2800", "\u3164", "\u115f\u1160", "\ufe0f", "\u034f", "\ud83d"].map(
+          (title): [string, string, RegExp] => [
+            `the title ${JSON.stringify(title)}, which shows nothing`,
+            bad({ title }),
+            /:2: title: expected text: product 2, got "/,
+          ],
+        ),
         [
           "two lists of products in a wrapper",
           `{"products": [${toJson(one)}],\n"products": [${toJson(two)}]}`,

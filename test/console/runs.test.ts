@@ -66,6 +66,9 @@ describe.each(stores.timeline)("the timeline of runs on $engine", ({ url }) => {
       { job: "gone", agoMs: 40 * 24 * hourMs, tookMs: minuteMs, outcome: "failed" },
       { job: "long", agoMs: 25 * hourMs, tookMs: 2 * hourMs, outcome: "succeeded" },
       { job: "long", agoMs: 10 * hourMs },
+      // A wrong clock stored these.
+      { job: "long", agoMs: -24 * hourMs, tookMs: minuteMs, outcome: "failed" },
+      { job: "busy", agoMs: -72 * hourMs, tookMs: minuteMs, outcome: "failed" },
       { job: "busy", agoMs: middle(30), tookMs: 1000, outcome: "succeeded" },
       { job: "busy", agoMs: middle(30) - minuteMs, tookMs: 1000, outcome: "failed", reason: "unplugged" },
       { job: "busy", agoMs: middle(30) - 2 * minuteMs, tookMs: 1000, outcome: "cancelled" },

@@ -1,7 +1,8 @@
 import { Database as File } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { statSync, truncateSync } from "node:fs";
-import { connectTo, createMigratedStore, pds, serve } from "../support/pds.ts";
+import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connectTo, createMigratedStore, migrateStore, pds, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 interface Readiness {
@@ -103,3 +104,34 @@ test("a file that was cut off is named, also to operators, when a request needs 
     return status === "degraded" && checks.writes.includes("it is damaged: database disk image is malformed");
   });
 }, 60_000);
+
+test("an index that lacks a row is damage to pds check", async () => {
+  const file = join(await temporaryFolder(), "pds.sqlite");
+  const url = `sqlite:${file}`;
+  await migrateStore(url);
+  /** Leaves one product. @returns where the page of its entry in an index is */
+  const store = (id: number) => {
+    using opened = new File(file);
+    opened.run("DELETE FROM product");
+    opened.run(
+      `INSERT INTO product (id, document, tag, visible_from) VALUES (${id}, '{}', '1', '2026-01-01T00:00:00.000Z')`,
+    );
+    opened.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    const [place] = opened
+      .query<{ rootpage: number; page_size: number }, []>(
+        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'product_filter'",
+      )
+      .all();
+    const { rootpage = 0, page_size = 0 } = place ?? {};
+    return { start: (rootpage - 1) * page_size, end: rootpage * page_size };
+  };
+  store(1);
+  const before = readFileSync(file);
+  const { start, end } = store(2);
+  const after = readFileSync(file);
+  before.copy(after, start, start, end);
+  writeFileSync(file, after);
+  const { code, stdout } = await pds(["check"], { DATABASE_URL: url });
+  expect(stdout).toMatch(/^store .*: it is damaged: row 1 missing from index product_filter; .*restore a backup$/m);
+  expect(code).toBe(1);
+});

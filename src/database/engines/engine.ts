@@ -110,7 +110,7 @@ export interface StoreFile {
   readonly lookAt: <T>(url: string, work: (read: Read) => Promise<T>) => Promise<T | undefined>;
   /** @throws Error when this process may not write or create the file */
   readonly requireWritable: (url: string) => void;
-  /** @throws Error when a part of the file is damaged. Reads the whole file. */
+  /** @throws Error when the file is damaged. Reads all of it, and compares its indexes with its tables. */
   readonly requireWhole: (url: string) => void;
   /** Sets up a file of this program. */
   readonly prepare: (sql: SQL) => Promise<void>;

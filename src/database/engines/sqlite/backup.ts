@@ -1,10 +1,11 @@
 import { Database as File } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
+import { DamagedFileError, findDamage } from "./errors.ts";
 
 /** Leases, sessions, and purge positions no longer hold when the copy is used. */
 const emptied = ["lease", "operator_session", "purge_target"];
 
-/** @throws Error when the file is not empty, or the copy is damaged */
+/** @throws Error when the file is not empty, or the store is damaged */
 export function backUp(store: string, path: string): void {
   // SQLite would apply the journal of a killed backup to this one.
   const removeJournal = () => rmSync(`${path}-journal`, { force: true });
@@ -25,8 +26,8 @@ function copy(from: string, path: string): void {
   file.transaction(() => {
     for (const table of emptied) file.run(`DELETE FROM ${table}`);
   })();
-  const [result] = file.query<{ integrity_check: string }, []>("PRAGMA integrity_check").all();
-  if (result?.integrity_check !== "ok") throw new Error(`the copy is damaged: ${result?.integrity_check}`);
+  const damage = findDamage(file);
+  if (damage !== undefined) throw new DamagedFileError(damage);
   const descriptor = openSync(path, "r");
   fsyncSync(descriptor);
   closeSync(descriptor);

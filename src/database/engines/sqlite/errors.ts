@@ -1,4 +1,4 @@
-import { SQLiteError } from "bun:sqlite";
+import { type Database as File, SQLiteError } from "bun:sqlite";
 import { SQL } from "bun";
 import type { StoreFailure } from "../engine.ts";
 
@@ -12,6 +12,13 @@ export class LostFileError extends Error {
 /** A check of the whole file found damage. */
 export class DamagedFileError extends Error {
   override readonly name = "DamagedFileError";
+}
+
+/** Reads the whole file, and compares its indexes with its tables. @returns what is wrong first, if anything */
+export function findDamage(file: File): string | undefined {
+  const [first] = file.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").all();
+  const found = `${first?.integrity_check}`.replace("*** in database main ***", "").trim();
+  return found === "ok" ? undefined : found;
 }
 
 export function classify(error: unknown): StoreFailure | undefined {

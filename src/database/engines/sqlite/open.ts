@@ -16,7 +16,7 @@ import { pathToFileURL } from "node:url";
 import { SQL } from "bun";
 import type { EngineConnections, Purpose, Read, Value } from "../engine.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
-import { classify, DamagedFileError, LostFileError } from "./errors.ts";
+import { classify, DamagedFileError, findDamage, LostFileError } from "./errors.ts";
 
 export const scheme = "sqlite:";
 /** Absolute, because the driver interprets paths such as `file:x`, and ignores spaces. */
@@ -105,9 +105,8 @@ export function requireWritable(path: string): void {
 
 export function requireWhole(path: string): void {
   using file = new File(path, { readonly: true });
-  const [first] = file.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").all();
-  const found = `${first?.quick_check}`.replace("*** in database main ***", "").trim();
-  if (found !== "ok") throw new DamagedFileError(`it is damaged: ${found}`);
+  const damage = findDamage(file);
+  if (damage !== undefined) throw new DamagedFileError(`it is damaged: ${damage}`);
 }
 
 function requireAccess(path: string, message: string): void {
