@@ -56,13 +56,13 @@ function* readDocument({ text, line, keys, fields: count }: JsonDocument, file: 
   const fields: Readonly<Record<string, unknown>> = Object(document);
   const [hasList, hasOne] = [Array.isArray(fields.products), "product" in fields];
   const unwrapped = hasOne ? fields.product : document;
-  if (hasOne || !hasList) refuse(file, line, findForeignForm(unwrapped));
   // The parser keeps only the last of several fields with the same name. Each product of a list is checked alone.
   if (hasList && !hasOne ? Object.keys(fields).length !== count : countFields(document) !== keys) {
     const reason = `has the field ${excerpt(findRepeatedField(text))} more than once`;
     yield { rejected: [{ file, line, reason, text: nameOf(unwrapped) || excerpt(text) }] };
     return;
   }
+  if (hasOne || !hasList) refuse(file, line, findForeignForm(unwrapped));
   if (hasList || hasOne) {
     yield { ignored: Object.keys(fields).filter((name) => name !== "product" && name !== "products") };
   }

@@ -440,6 +440,11 @@ for (const engine of enginesOf("postgres")) {
           `{"products": [${toJson(one)}],\n"products": [${toJson(two)}]}`,
           /products\.json:1: has the field "products" more than once/,
         ],
+        [
+          "a list of products in a wrapper, and then none",
+          `{"products": [${toJson(one)}],\n"products": null}`,
+          /products\.json:1: has the field "products" more than once/,
+        ],
         ["a nested list", `[[${toJson(one)}]]`, /:1: expected object: got a list/],
         ["text that is not UTF-8", Buffer.from(`${toJson(one)}\n`, "utf16le"), /not JSON|not a text file/],
         ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0x00, 0x7d]), "invalid UTF-8"],

@@ -124,6 +124,7 @@ describe.each(stores.timeline)("the timeline of runs on $engine", ({ url }) => {
     expect(html).toContain('<a href="/runs?period=30d&amp;job=long">30 days</a>');
     expect([...timelineOf(await opened.load("/runs?period=nonsense")).keys()]).toHaveLength(4);
     expect(timelineOf(await opened.load("/runs?before=3"))).toBeEmpty();
+    expect([...timelineOf(await opened.load("/runs?before=0x3")).keys()]).toHaveLength(4);
   });
 });
 

@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { formatDuration, formatDurationCompactly, formatNumber, truncate } from "../../base/format.ts";
+import { parseId } from "../../base/id.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { type Run, runStatuses } from "../../jobs/run.ts";
@@ -85,14 +86,13 @@ const maxTextLength = 200;
 type PageFilter = RunFilter & Days;
 
 function filterOf(request: PageRequest): PageFilter {
-  const before = Number(queryParameter(request, "before"));
   return {
     job: queryParameter(request, "job"),
     brand: queryParameter(request, "brand"),
     standing: runStatuses.find((status) => status === queryParameter(request, "outcome")),
     text: queryParameter(request, "text")?.slice(0, maxTextLength),
     ...parseDays(request),
-    before: Number.isSafeInteger(before) && before > 0 ? Math.min(before, 2 ** 31 - 1) : undefined,
+    before: parseId(queryParameter(request, "before") ?? ""),
   };
 }
 
