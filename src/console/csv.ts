@@ -1,5 +1,5 @@
 import type { Page } from "../http/page.ts";
-import type { CellValue, Column, ValueColumn } from "./components/table.tsx";
+import type { CellValue, Column } from "./components/table.tsx";
 
 export interface TableFile {
   /** Without the extension. */
@@ -8,7 +8,7 @@ export interface TableFile {
 }
 
 export function toTableFile<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): TableFile {
-  const withValues = columns.filter((column): column is ValueColumn<Row> => column.value !== undefined);
+  const withValues = columns.flatMap(({ title, value }) => (value === undefined ? [] : [{ title, value }]));
   return {
     name,
     lines: [withValues.map(({ title }) => title), ...rows.map((row) => withValues.map(({ value }) => value(row)))],

@@ -24,11 +24,9 @@ export const ChangedValues = ({ item: { kind, name }, changes, brand, from, to }
   ];
   return (
     <Section id="values" title={`${titles[kind]} ${name}: old and new values`}>
-      {changes.length === 0 ? (
+      <Table columns={columns} rows={changes} label={`Changed values of ${name}`}>
         <EmptyState title={`The values of ${name} are the same in both generations.`} />
-      ) : (
-        <Table columns={columns} rows={changes} label={`Changed values of ${name}`} />
-      )}
+      </Table>
       <p>
         <a href={urlWithQuery("/personalization", { [kind]: name, brand })}>Look up {name}</a>
       </p>

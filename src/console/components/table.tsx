@@ -2,30 +2,20 @@
 import type { Child } from "hono/jsx";
 import { formatNumber } from "../../base/format.ts";
 
-interface CommonColumn {
+export type CellValue = string | number | null;
+
+export interface Column<Row> {
   readonly title: string;
   /** Whether it has numbers, which are right-aligned. */
   readonly isNumber?: boolean;
   /** Whether its cells are the headers of their rows, instead of the first column's. */
   readonly isHeader?: boolean;
   readonly class?: string;
-}
-
-export type CellValue = string | number | null;
-
-/** A column with plain values, which the CSV file includes. */
-export interface ValueColumn<Row> extends CommonColumn {
-  readonly value: (row: Row) => CellValue;
-  /** Renders the value on the page; by default as is. */
+  /** The plain value; a CSV file has only the columns with one. */
+  readonly value?: (row: Row) => CellValue;
+  /** Renders the cell; by default, it is the value. */
   readonly cell?: (row: Row) => Child;
 }
-
-interface CellColumn<Row> extends CommonColumn {
-  readonly value?: undefined;
-  readonly cell: (row: Row) => Child;
-}
-
-export type Column<Row> = ValueColumn<Row> | CellColumn<Row>;
 
 interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
@@ -33,13 +23,16 @@ interface TableProps<Row> {
   readonly label: string;
   /** Returns a stable id, so that a refresh keeps the focus in the row. */
   readonly idOf?: (row: Row) => string;
+  /** Shown instead if there are no rows. */
+  readonly children?: Child;
 }
 
 /**
  * A table. On a phone each row becomes a card, in which every cell has its column's title. On other
  * narrow pages it scrolls on its own; it can get the focus, so that the keyboard can scroll it.
  */
-export function Table<Row>({ columns, rows, label, idOf }: TableProps<Row>) {
+export function Table<Row>({ columns, rows, label, idOf, children }: TableProps<Row>) {
+  if (rows.length === 0 && children !== undefined) return <>{children}</>;
   const header = columns.find(({ isHeader }) => isHeader) ?? columns[0];
   return (
     <section class="table" tabindex={0} aria-label={`Table: ${label}`}>
@@ -73,21 +66,19 @@ interface CellProps<Row> {
   readonly isHeader: boolean;
 }
 
-function Cell<Row>({ column, row, isHeader }: CellProps<Row>) {
-  const content = column.cell !== undefined ? column.cell(row) : column.value && toText(column.value(row));
-  const attributes = classOf(column.isNumber && "number", column.class);
+function Cell<Row>({ column: { title, isNumber, class: name, value, cell }, row, isHeader }: CellProps<Row>) {
+  const content = cell === undefined ? toText(value?.(row)) : cell(row);
+  const attributes = { "data-label": title, ...classOf(isNumber && "number", name) };
   return isHeader ? (
-    <th scope="row" data-label={column.title} {...attributes}>
+    <th scope="row" {...attributes}>
       {content}
     </th>
   ) : (
-    <td data-label={column.title} {...attributes}>
-      {content}
-    </td>
+    <td {...attributes}>{content}</td>
   );
 }
 
-const toText = (value: CellValue) => (typeof value === "number" ? formatNumber(value) : value);
+const toText = (value?: CellValue) => (typeof value === "number" ? formatNumber(value) : value);
 
 function classOf(...names: readonly (string | false | undefined)[]) {
   const present = names.filter((name) => name);

@@ -33,11 +33,9 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
     body: (
       <>
         <AuditFilters operators={operators} operator={operator} days={days} />
-        {records.length === 0 ? (
+        <Table columns={columns} rows={records} label="Audit records, newest first">
           <NoRecords hasAny={operators.length > 0} />
-        ) : (
-          <Table columns={columns} rows={records} label="Audit records, newest first" />
-        )}
+        </Table>
         <nav class="pagination" aria-label="Pages">
           {operator !== undefined && (
             <a href={urlOf(request, { operator: undefined, before: undefined })}>All operators</a>

@@ -110,11 +110,9 @@ const ProductDetails = ({ product, selected }: ProductDetailsProps) => (
       <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />
     </Section>
     <Section id="variants" title={`Variants (${formatNumber(product.variants.length)})`}>
-      {product.variants.length === 0 ? (
+      <Table columns={variantColumns(product)} rows={product.variants} label="Variants">
         <EmptyState title="No variants" />
-      ) : (
-        <Table columns={variantColumns(product)} rows={product.variants} label="Variants" />
-      )}
+      </Table>
       {selected === undefined ? (
         <p class="muted">Select a variant to see its metafields.</p>
       ) : (
@@ -171,7 +169,8 @@ const metafieldColumns: readonly Column<Metafield>[] = [
   { title: "Value", value: ({ value }) => value, class: "break-anywhere" },
 ];
 
-function Metafields({ metafields, owner }: { readonly metafields: readonly Metafield[]; readonly owner: string }) {
-  if (metafields.length === 0) return <p class="muted">None.</p>;
-  return <Table columns={metafieldColumns} rows={metafields} label={`Metafields of ${owner}`} />;
-}
+const Metafields = ({ metafields, owner }: { readonly metafields: readonly Metafield[]; readonly owner: string }) => (
+  <Table columns={metafieldColumns} rows={metafields} label={`Metafields of ${owner}`}>
+    <p class="muted">None.</p>
+  </Table>
+);

@@ -48,7 +48,9 @@ export async function productsPage({ database }: ConsoleContext, request: PageRe
                 </>
               )}
             </p>
-            {products.length === 0 ? <NoMatch /> : <Table columns={columns} rows={products} label="Products" />}
+            <Table columns={columns} rows={products} label="Products">
+              <NoMatch />
+            </Table>
             <nav class="pagination" aria-label="Pages">
               {filter.after !== undefined && <a href={urlOf(request, { after: undefined })}>First products</a>}
               {next !== undefined && <a href={urlOf(request, { after: next })}>Next products</a>}

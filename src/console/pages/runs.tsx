@@ -52,13 +52,13 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
         {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) && (
           <RetryMatching filter={filter} />
         )}
-        {rows.length > 0 ? (
-          <Table columns={runColumns(now)} rows={rows} label="Runs, newest first" />
-        ) : stoppedAt === undefined ? (
-          <NoRuns hasAny={kinds.length > 0} />
-        ) : (
-          <EmptyState title="No match so far. Older runs have not been searched yet." />
-        )}
+        <Table columns={runColumns(now)} rows={rows} label="Runs, newest first">
+          {stoppedAt === undefined ? (
+            <NoRuns hasAny={kinds.length > 0} />
+          ) : (
+            <EmptyState title="No match so far. Older runs have not been searched yet." />
+          )}
+        </Table>
         <Pagination request={request} filter={filter} before={stoppedAt} />
         {durations.map(({ job, series }) => (
           <Section id="durations" title={`Durations of ${job}`}>

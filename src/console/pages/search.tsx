@@ -29,11 +29,9 @@ export async function searchPage({ database }: ConsoleContext, request: PageRequ
     title: `Search for ${text}`,
     body: (
       <>
-        {first === undefined ? (
+        <Table columns={columns} rows={hits} label="Hits">
           <EmptyState title={`Nothing is stored under ${text}.`} />
-        ) : (
-          <Table columns={columns} rows={hits} label="Hits" />
-        )}
+        </Table>
         {hasMore && (
           <p>
             <a href={urlWithQuery("/products", { q: text })}>All products that match</a>
