@@ -4,6 +4,7 @@ import type { Personalization } from "../../contract/personalization.ts";
 import type { FoundOffer } from "../order-mark.ts";
 import type { ProductOfSku } from "../similar-skus.ts";
 import { CommaSeparated, EmptyState, ExactTime, Preformatted, Section, SkuLink } from "./elements.tsx";
+import { TextField } from "./fields.tsx";
 import { PersonalizationTree } from "./personalization-tree.tsx";
 
 interface SkuPersonalizationProps {
@@ -77,12 +78,12 @@ export const ProductsOfSku = ({ products }: { readonly products: readonly Produc
 export const MarkForm = ({ sku, mark }: { readonly sku: string; readonly mark: string | undefined }) => (
   <form class="filter" action="/personalization">
     <input type="hidden" name="sku" value={sku} />
-    <label class="wide">
-      <span>
-        <code>_personalization</code> of an order for this SKU
-      </span>
-      <input name="mark" value={mark ?? ""} autocomplete="off" spellcheck={false} />
-    </label>
+    <TextField
+      name="mark"
+      label={[<code>_personalization</code>, " of an order for this SKU"]}
+      value={mark}
+      class="wide"
+    />
     <button type="submit">Show offer</button>
   </form>
 );

@@ -3,6 +3,7 @@ import type { PageRequest } from "../../http/page.ts";
 import { typedField } from "../../operators/actions/action.ts";
 import { isDestructive, mayOperate } from "../components/actions.tsx";
 import { Facts } from "../components/elements.tsx";
+import { TextField } from "../components/fields.tsx";
 import { FormToken } from "../components/form-token.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 
@@ -29,12 +30,12 @@ export async function actionPage({ confirm }: ConsoleContext, request: PageReque
               <input type="hidden" name={field} value={value} />
             ))}
             {typed !== undefined && (
-              <label class="wide">
-                <span>
-                  {typed.label}: <strong>{typed.value}</strong>
-                </span>
-                <input name={typedField} required autocomplete="off" spellcheck={false} />
-              </label>
+              <TextField
+                name={typedField}
+                label={[typed.label, ": ", <strong>{typed.value}</strong>]}
+                class="wide"
+                required
+              />
             )}
             <button type="submit" class={isDestructive(name) ? "destructive" : "primary"}>
               {button}

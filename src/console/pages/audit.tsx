@@ -6,7 +6,7 @@ import type { PageRequest } from "../../http/page.ts";
 import type { AuditRecord } from "../../operators/audit.ts";
 import { findAudit, listAudit, listOperators } from "../../operators/audit.ts";
 import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";
-import { DayFields, type Days, FilterForm, parseDays } from "../components/filters.tsx";
+import { DayFields, type Days, FilterForm, parseDays, TextField } from "../components/fields.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
@@ -62,10 +62,7 @@ const AuditFilters = ({ operators, operator, days }: AuditFiltersProps) => (
     action="/audit"
     hasFilters={operator !== undefined || days.firstDay !== undefined || days.lastDay !== undefined}
   >
-    <label>
-      <span>Operator</span>
-      <input type="search" name="operator" value={operator ?? ""} list="operators" autocomplete="off" />
-    </label>
+    <TextField type="search" name="operator" label="Operator" value={operator} list="operators" />
     <datalist id="operators">
       {operators.map((name) => (
         <option value={name} />

@@ -7,7 +7,7 @@ import type { DifferingNames, GenerationDifference, NamesDifference } from "../.
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { ChangedValues } from "../components/changed-values.tsx";
 import { CommaSeparated, EmptyState, Section } from "../components/elements.tsx";
-import { Select } from "../components/select.tsx";
+import { Select } from "../components/fields.tsx";
 import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
 import { unlessRemoved } from "../order-mark.ts";
 import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";

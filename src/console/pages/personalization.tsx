@@ -5,7 +5,7 @@ import type { PageRequest } from "../../http/page.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { findUsedStyle, listGroupsOfChoice, listStyles, listStylesOfGroup } from "../../personalization/store.ts";
 import { EmptyState } from "../components/elements.tsx";
-import { Select } from "../components/select.tsx";
+import { Select, TextField } from "../components/fields.tsx";
 import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../components/style-usage.tsx";
 import { type ConsoleContext, type PageContent, publicRoot, selectBrand } from "../context.ts";
 import { lookUpSku, type SkuResult } from "../sku-lookup.tsx";
@@ -165,10 +165,7 @@ function LookupForm({ lookup: { by, value, brand }, generations }: LookupFormPro
   const key = value === undefined ? "choice" : by;
   return (
     <form class="filter" action="/personalization">
-      <label class="wide">
-        <span>{lookupLabels[key]}, exactly</span>
-        <input name={key} value={value ?? ""} autocomplete="off" spellcheck={false} />
-      </label>
+      <TextField name={key} label={`${lookupLabels[key]}, exactly`} value={value} class="wide" />
       <Select name="brand" label="Brand" options={generations.map((generation) => generation.brand)} selected={brand} />
       <button type="submit" class="primary">
         Show

@@ -8,7 +8,7 @@ import { parseProductId } from "../../contract/product-values.ts";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { EmptyState } from "../components/elements.tsx";
-import { Select } from "../components/select.tsx";
+import { Select, TextField } from "../components/fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
@@ -87,19 +87,10 @@ export async function findProducts(
 
 const SearchForm = ({ filter: { text, status, vendor, tag } }: { readonly filter: ProductFilter }) => (
   <form class="filter" action="/products">
-    <label class="wide">
-      <span>Product ID, handle, SKU, or title words</span>
-      <input type="search" name="q" value={text ?? ""} autocomplete="off" spellcheck={false} />
-    </label>
+    <TextField type="search" name="q" label="Product ID, handle, SKU, or title words" value={text} class="wide" />
     <Select name="status" label="Status" options={[{ value: "", text: "All" }, ...statuses]} selected={status} />
-    <label>
-      <span>Vendor, exactly</span>
-      <input name="vendor" value={vendor ?? ""} autocomplete="off" spellcheck={false} />
-    </label>
-    <label>
-      <span>Tag, exactly</span>
-      <input name="tag" value={tag ?? ""} autocomplete="off" spellcheck={false} />
-    </label>
+    <TextField name="vendor" label="Vendor, exactly" value={vendor} />
+    <TextField name="tag" label="Tag, exactly" value={tag} />
     <button type="submit" class="primary">
       Search
     </button>

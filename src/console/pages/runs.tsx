@@ -18,9 +18,8 @@ import {
   Section,
   StackedTime,
 } from "../components/elements.tsx";
-import { DayFields, type Days, FilterForm, parseDays } from "../components/filters.tsx";
+import { DayFields, type Days, FilterForm, parseDays, Select, TextField } from "../components/fields.tsx";
 import { parsePeriod, RunTimeline, readTimeline } from "../components/run-timeline.tsx";
-import { Select } from "../components/select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 import { listRunRows, type RunRow } from "../run-rows.ts";
@@ -135,10 +134,7 @@ function RunFilters({ request, kinds, filter }: RunFiltersProps) {
         selected={filter.standing}
       />
       <DayFields days={filter} />
-      <label class="wide">
-        <span>Text in the reason</span>
-        <input type="search" name="text" value={filter.text ?? ""} autocomplete="off" />
-      </label>
+      <TextField type="search" name="text" label="Text in the reason" value={filter.text} class="wide" />
     </FilterForm>
   );
 }

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import type { Child } from "hono/jsx";
+import type { Child, JSX } from "hono/jsx";
 import type { PageRequest } from "../../http/page.ts";
 import { queryParameter } from "../urls.ts";
 
@@ -46,6 +46,47 @@ export const DayFields = ({ days: { firstDay, lastDay } }: { readonly days: Days
       <input type="date" name="to" value={lastDay ?? ""} />
     </label>
   </>
+);
+
+interface SelectProps {
+  readonly name: string;
+  readonly label: string;
+  /** A string is both the value and the text. */
+  readonly options: readonly (string | { readonly value: string; readonly text: string })[];
+  readonly selected: string | undefined;
+}
+
+/**
+ * A labeled drop-down. A selected value that isn't among the options is added, so that it stays
+ * visible.
+ */
+export function Select({ name, label, options, selected }: SelectProps) {
+  const all = options.map((option) => (typeof option === "string" ? { value: option, text: option } : option));
+  if (selected !== undefined && !all.some(({ value }) => value === selected)) {
+    all.push({ value: selected, text: selected });
+  }
+  return (
+    <label>
+      <span>{label}</span>
+      <select name={name}>
+        {all.map(({ value, text }) => (
+          <option value={value} selected={value === selected}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+type TextFieldProps = JSX.IntrinsicElements["input"] & { readonly label: Child };
+
+/** A labeled field for names and codes, which browsers must neither complete nor correct. */
+export const TextField = ({ label, value = "", class: className, ...attributes }: TextFieldProps) => (
+  <label class={className}>
+    <span>{label}</span>
+    <input {...attributes} value={value} autocomplete="off" spellcheck={false} />
+  </label>
 );
 
 interface FilterFormProps {
