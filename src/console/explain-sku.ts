@@ -3,37 +3,24 @@ import type { Personalization } from "../contract/personalization.ts";
 import type { Run } from "../jobs/run.ts";
 import type { Generation } from "../personalization/generation.ts";
 import { personalizationImportName } from "../personalization/options.ts";
+import type { FoundOffer } from "./order-mark.ts";
 import { shorten } from "./problems.ts";
-import type { Loaded, Offer, Past, SkuFacts } from "./sku-facts.ts";
+import type { Loaded, Past, SkuFacts } from "./sku-facts.ts";
 import { urlWithQuery } from "./urls.ts";
 
 /** A part of a sentence that leads to a page of the console. */
-export interface SentenceLink {
+interface SentenceLink {
   readonly text: string;
   readonly url: string;
 }
 
+type Part = string | SentenceLink;
+
 export interface Finding {
-  readonly kind: FindingKind;
+  /** Names the cause for programs that read `pds explain sku --json`. */
+  readonly kind: string;
   readonly sentence: readonly Part[];
 }
-
-type FindingKind =
-  | "offered"
-  | "style-without-rows"
-  | "blank-choices"
-  | "other-brand"
-  | "removed"
-  | "rolled-back"
-  | "not-stored"
-  | "similar"
-  | "no-feed"
-  | "nothing-loaded"
-  | "import-failed"
-  | "import-paused"
-  | "no-product"
-  | "product-hidden"
-  | "cached";
 
 export interface Explanation {
   /** Whether shoppers can personalize the SKU; with a brand, whether that brand offers it. */
@@ -49,6 +36,8 @@ export const textOf = ({ sentence }: Finding): string =>
 
 export const linksOf = ({ sentence }: Finding): SentenceLink[] => sentence.filter((part) => typeof part !== "string");
 
+const finding = (kind: string, ...sentence: readonly Part[]): Finding => ({ kind, sentence });
+
 const skuLink = (sku: string, brand?: string, text = nameOf(sku)): SentenceLink => ({
   text,
   url: urlWithQuery("/personalization", { sku, brand }),
@@ -58,8 +47,6 @@ const runLink = (noun: string, { id }: Run): SentenceLink => ({ text: `${noun} $
 
 /** An exact time, and how long ago that is. */
 const timeOf = (at: string, now: number) => `${utcTime(at)} (${relativeTime(Date.parse(at), now)})`;
-
-type Part = string | SentenceLink;
 
 const maxListed = 10;
 
@@ -94,7 +81,7 @@ export function explainSku(facts: SkuFacts): Explanation {
 /** Spaces around a SKU, and control characters, would not be seen. */
 const nameOf = (sku: string) => (/^\s|\s$|\s\s|\p{Cc}/u.test(sku) ? JSON.stringify(sku) : sku);
 
-function explainOffer(facts: SkuFacts, offer: Offer, circumstances: readonly Finding[]): Explanation {
+function explainOffer(facts: SkuFacts, offer: FoundOffer, circumstances: readonly Finding[]): Explanation {
   const { asked, offering, importing, now } = facts;
   const sku = nameOf(facts.sku);
   const { generation, personalization } = offer;
@@ -105,42 +92,33 @@ function explainOffer(facts: SkuFacts, offer: Offer, circumstances: readonly Fin
   const success =
     importing.lastSuccess === undefined ? "" : `; an import last succeeded ${timeOf(importing.lastSuccess, now)}`;
   const answered = pluralize(personalization.pzlines.length, "style");
-  const findings: Finding[] = [
-    {
-      kind: "offered",
-      sentence: [
-        isServed ? `The public API returns ${answered}` : `${brand} offers ${answered}`,
-        `, from generation ${id} of ${brand}, loaded ${timeOf(loadedAt, now)}${success}.`,
-      ],
-    },
+  const findings = [
+    finding(
+      "offered",
+      isServed ? `The public API returns ${answered}` : `${brand} offers ${answered}`,
+      `, from generation ${id} of ${brand}, loaded ${timeOf(loadedAt, now)}${success}.`,
+    ),
   ];
   if (withoutRows.length > 0) {
-    const sentence = ["Styles without rows in the feed, which are not shown: ", ...listFirst(withoutRows), "."];
-    findings.push({ kind: "style-without-rows", sentence });
+    const start = "Styles without rows in the feed, which are not shown: ";
+    findings.push(finding("style-without-rows", start, ...listFirst(withoutRows), "."));
   }
   if (blank.length > 0) {
     const links = blank.map((code) => ({ text: code, url: urlWithQuery("/personalization", { style: code, brand }) }));
-    const sentence = ["Styles whose choices are all blank, which are not shown: ", ...listFirst(links), "."];
-    findings.push({ kind: "blank-choices", sentence });
+    const start = "Styles whose choices are all blank, which are not shown: ";
+    findings.push(finding("blank-choices", start, ...listFirst(links), "."));
   }
   if (!isServed) {
-    findings.push({
-      kind: "other-brand",
-      sentence: [
-        "Shoppers do not see this one, but that of ",
-        skuLink(facts.sku, served, served),
-        ", which comes first.",
-      ],
-    });
+    const link = skuLink(facts.sku, served, served);
+    findings.push(finding("other-brand", "Shoppers do not see this one, but that of ", link, ", which comes first."));
   }
   findings.push(...circumstances);
   if (shown.length === 0) {
     return { isOffered: false, answer: `Shoppers can personalize nothing of ${sku}.`, findings };
   }
-  findings.push({
-    kind: "cached",
-    sentence: ["If a page shows something else, a browser, a cache, or a CDN may still have an older response."],
-  });
+  findings.push(
+    finding("cached", "If a page shows something else, a browser, a cache, or a CDN may still have an older response."),
+  );
   return { isOffered: true, answer: asked === undefined ? `${sku} is offered.` : `${brand} offers ${sku}.`, findings };
 }
 
@@ -160,7 +138,7 @@ function sortStyles({ pzlines, pzstyles, pzchoices }: Personalization) {
 function explainOtherBrands({ sku, offering }: SkuFacts): Finding[] {
   if (offering.length === 0) return [];
   const links = offering.map(({ brand }) => skuLink(sku, brand, brand));
-  return [{ kind: "other-brand", sentence: ["Other brands have it: ", ...listFirst(links), "."] }];
+  return [finding("other-brand", "Other brands have it: ", ...listFirst(links), ".")];
 }
 
 function explainAbsence(facts: SkuFacts, past: Past): Finding[] {
@@ -174,14 +152,8 @@ function explainAbsence(facts: SkuFacts, past: Past): Finding[] {
     );
   }
   if (similar.length > 0) {
-    findings.push({
-      kind: "similar",
-      sentence: [
-        "Did you mean ",
-        ...listFirst(similar.map((sku) => skuLink(sku))),
-        "? SKUs must match exactly, including case, spaces, punctuation, and leading zeros.",
-      ],
-    });
+    const rule = "? SKUs must match exactly, including case, spaces, punctuation, and leading zeros.";
+    findings.push(finding("similar", "Did you mean ", ...listFirst(similar.map((sku) => skuLink(sku))), rule));
   }
   if (!importing.hasGeneration) findings.push(explainNoFeed(facts));
   else if (seen === undefined && oldest !== undefined) {
@@ -190,37 +162,31 @@ function explainAbsence(facts: SkuFacts, past: Past): Finding[] {
       searched === 1
         ? `It is not in the only stored generation${of}, which was loaded ${timeOf(oldest, now)}.`
         : `It is in none of the ${searched} stored generations${of}, the oldest loaded ${timeOf(oldest, now)}.`;
-    findings.push({ kind: "not-stored", sentence: [sentence] });
+    findings.push(finding("not-stored", sentence));
   }
   return findings;
 }
 
 function explainRollback({ brand, id, loadedAt }: Generation, current: Generation, now: number): Finding {
   const since = current.since === null ? "" : ` since ${timeOf(current.since, now)}`;
-  return {
-    kind: "rolled-back",
-    sentence: [
-      `Generation ${id} of ${brand}, loaded ${timeOf(loadedAt, now)}, has it, but the older generation ${current.id} is current${since}, after a rollback.`,
-    ],
-  };
+  return finding(
+    "rolled-back",
+    `Generation ${id} of ${brand}, loaded ${timeOf(loadedAt, now)}, has it, but the older generation ${current.id} is current${since}, after a rollback.`,
+  );
 }
 
 function explainRemoval(last: Generation, { generation, run, file, removed = 0 }: Loaded, now: number): Finding {
   const { brand, id, loadedAt } = generation;
   const others = removed > 1 ? `, and ${pluralize(removed - 1, "other SKU")}` : "";
   const from = file === undefined ? "" : `, from ${file}`;
-  return {
-    kind: "removed",
-    sentence: [
-      run === undefined ? "An import" : runLink("Run", run),
-      ` of ${brand} removed it${others}: generation ${id}, loaded ${timeOf(loadedAt, now)}${from}, is `,
-      {
-        text: "the first without it",
-        url: urlWithQuery("/personalization/difference", { brand, from: last.id, to: id }),
-      },
-      `. Until then, it was in generation ${last.id}, loaded ${timeOf(last.loadedAt, now)}.`,
-    ],
-  };
+  const url = urlWithQuery("/personalization/difference", { brand, from: last.id, to: id });
+  return finding(
+    "removed",
+    run === undefined ? "An import" : runLink("Run", run),
+    ` of ${brand} removed it${others}: generation ${id}, loaded ${timeOf(loadedAt, now)}${from}, is `,
+    { text: "the first without it", url },
+    `. Until then, it was in generation ${last.id}, loaded ${timeOf(last.loadedAt, now)}.`,
+  );
 }
 
 function explainNoFeed({ asked, brands, importing: { brand, lastSuccess }, now }: SkuFacts): Finding {
@@ -230,18 +196,14 @@ function explainNoFeed({ asked, brands, importing: { brand, lastSuccess }, now }
       : `No feed of ${brand} is stored, although an import last succeeded ${timeOf(lastSuccess, now)}: the feed was incomplete, or the brand was removed.`;
   // The name may be misspelled.
   const others = asked === undefined || brands.length === 0 ? [] : [" Brands with a feed: ", ...listFirst(brands), "."];
-  return { kind: "no-feed", sentence: [reason, ...others] };
+  return finding("no-feed", reason, ...others);
 }
 
 /** Why the last import loaded nothing. */
 function explainUnchanged({ importing: { last, note } }: SkuFacts): Finding[] {
   if (last === undefined || note === undefined) return [];
-  return [
-    {
-      kind: "nothing-loaded",
-      sentence: ["The last import, ", runLink("run", last), `, loaded nothing: ${shorten(note)}.`],
-    },
-  ];
+  const end = `, loaded nothing: ${shorten(note)}.`;
+  return [finding("nothing-loaded", "The last import, ", runLink("run", last), end)];
 }
 
 /** Why the stored feed may be old. */
@@ -249,40 +211,28 @@ function explainImports({ importing, now }: SkuFacts): Finding[] {
   const { brand, last, failingSince, lastSuccess, pause } = importing;
   const findings: Finding[] = [];
   if (failingSince !== undefined && last !== undefined) {
-    const since = timeOf(failingSince, now);
     const reason = last.reason === null ? "" : `: ${shorten(last.reason)}`;
-    findings.push({
-      kind: "import-failed",
-      sentence: [
-        lastSuccess === undefined
-          ? `No import of ${brand} has ever succeeded: `
-          : `The imports of ${brand} have not succeeded since ${since}: `,
-        runLink("run", last),
-        ` ${last.outcome === "failed" ? "failed" : `was ${last.outcome}`}${reason}.`,
-      ],
-    });
+    const start =
+      lastSuccess === undefined
+        ? `No import of ${brand} has ever succeeded: `
+        : `The imports of ${brand} have not succeeded since ${timeOf(failingSince, now)}: `;
+    const end = ` ${last.outcome === "failed" ? "failed" : `was ${last.outcome}`}${reason}.`;
+    findings.push(finding("import-failed", start, runLink("run", last), end));
   }
   if (pause !== undefined) {
     const url = urlWithQuery("/runs", { job: personalizationImportName, brand });
-    findings.push({
-      kind: "import-paused",
-      sentence: [
-        { text: personalizationImportName, url },
-        ` of ${brand} has been paused since ${timeOf(pause.pausedAt, now)} by ${pause.pausedBy}, so newer feeds are not loaded.`,
-      ],
-    });
+    const end = ` of ${brand} has been paused since ${timeOf(pause.pausedAt, now)} by ${pause.pausedBy}, so newer feeds are not loaded.`;
+    findings.push(finding("import-paused", { text: personalizationImportName, url }, end));
   }
   return findings;
 }
 
 function explainProducts({ products, visible }: SkuFacts): Finding[] {
-  if (products.length === 0) {
-    return [{ kind: "no-product", sentence: ["No stored product has a variant with exactly this SKU."] }];
-  }
+  if (products.length === 0) return [finding("no-product", "No stored product has a variant with exactly this SKU.")];
   if (visible === "all") return [];
-  return products.flatMap(({ id, title, hiddenBecause }): Finding[] => {
+  return products.flatMap(({ id, title, hiddenBecause }) => {
     if (hiddenBecause === undefined) return [];
     const link = { text: title === "" ? `Product ${id}` : title, url: `/products/${id}` };
-    return [{ kind: "product-hidden", sentence: ["Shoppers do not see the product ", link, `: ${hiddenBecause}.`] }];
+    return [finding("product-hidden", "Shoppers do not see the product ", link, `: ${hiddenBecause}.`)];
   });
 }

@@ -1,8 +1,6 @@
 import type { Visibility } from "../catalog/visibility.ts";
-import type { Personalization } from "../contract/personalization.ts";
 import { type Database, readNow } from "../database/database.ts";
-import { findPause, type JobPause } from "../jobs/job-pause.ts";
-import type { Run } from "../jobs/run.ts";
+import { findPause } from "../jobs/job-pause.ts";
 import { findLoadAt } from "../jobs/run-list.ts";
 import { findFailingSince, findLastRun, findLastSuccess, findReport } from "../jobs/runs.ts";
 import type { Generation } from "../personalization/generation.ts";
@@ -11,76 +9,8 @@ import { personalizationImportName } from "../personalization/options.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import { listKnownSkus } from "../personalization/store.ts";
 import { defaultBrand } from "./context.ts";
-import { unlessRemoved } from "./order-mark.ts";
-import { listProductsOfSku, listSimilarSkus, type ProductOfSku } from "./similar-skus.ts";
-
-/** Instants are ISO 8601 in UTC. */
-export interface SkuFacts {
-  readonly sku: string;
-  /** By the database's clock. */
-  readonly now: number;
-  /** The brand that was asked about; undefined for the one that shoppers see. */
-  readonly asked: string | undefined;
-  /** Names of all brands with a current generation. */
-  readonly brands: readonly string[];
-  /** The current generations that have the SKU, in the order in which the public API prefers them. */
-  readonly offering: readonly Generation[];
-  /** What the brand offers; undefined if it does not have the SKU. */
-  readonly offer: Offer | undefined;
-  /** Where the SKU was; undefined if there is an offer. */
-  readonly past: Past | undefined;
-  readonly importing: Importing;
-  /** Other SKUs that may be meant; empty if any brand has this one. */
-  readonly similar: readonly string[];
-  readonly products: readonly ProductOfSku[];
-  readonly visible: Visibility;
-}
-
-export interface Offer {
-  readonly generation: Generation;
-  /** In display order. */
-  readonly personalization: Personalization;
-}
-
-/** The stored generations that were searched for a SKU: those of a brand, or of all brands. */
-export interface Past {
-  readonly searched: number;
-  /** When the oldest of these was loaded; undefined if there is none. */
-  readonly oldest: string | undefined;
-  /** Undefined if none has the SKU. */
-  readonly seen: Seen | undefined;
-}
-
-/** The newest generation with a SKU that its brand no longer offers. */
-export interface Seen {
-  readonly generation: Generation;
-  readonly current: Generation;
-  /** The first without the SKU; undefined if the current one is older, after a rollback. */
-  readonly removal: Loaded | undefined;
-}
-
-/** A generation, and the import that loaded it. */
-export interface Loaded {
-  readonly generation: Generation;
-  /** Undefined if the run is no longer stored. */
-  readonly run: Run | undefined;
-  /** Name of the file with the lines of SKUs. */
-  readonly file: string | undefined;
-  readonly removed: number | undefined;
-}
-
-interface Importing {
-  readonly brand: string;
-  readonly hasGeneration: boolean;
-  readonly last: Run | undefined;
-  /** Why the last one loaded nothing although it succeeded; undefined if it did. */
-  readonly note: string | undefined;
-  /** When they began to fail; undefined if the last one succeeded. */
-  readonly failingSince: string | undefined;
-  readonly lastSuccess: string | undefined;
-  /** Undefined if the schedule is not paused. */
-  readonly pause: JobPause | undefined;
-}
+import { type FoundOffer, unlessRemoved } from "./order-mark.ts";
+import { listProductsOfSku, listSimilarSkus } from "./similar-skus.ts";
 
 interface Context {
   readonly database: Database;
@@ -89,8 +19,11 @@ interface Context {
   readonly visible: Visibility;
 }
 
+export type SkuFacts = Awaited<ReturnType<typeof readSkuFacts>>;
+
 /**
- * Reads everything that explains what shoppers see of a SKU.
+ * Reads everything that explains what shoppers see of a SKU. Instants are ISO 8601 in UTC.
+ * @param asked the brand that was asked about; undefined for the one that shoppers see
  * @param generations of all brands, the newest first
  */
 export async function readSkuFacts(
@@ -98,12 +31,13 @@ export async function readSkuFacts(
   sku: string,
   asked: string | undefined,
   generations: readonly Generation[],
-): Promise<SkuFacts> {
+) {
   const now = Date.parse(await readNow(database));
   const current = generations.filter(({ isCurrent }) => isCurrent);
+  const brands = current.map(({ brand }) => brand);
   const offering = inServedOrder(own, await listWithSku(database, current, sku));
   const generation = asked === undefined ? offering[0] : offering.find(({ brand }) => brand === asked);
-  const offer = generation && {
+  const offer: FoundOffer | undefined = generation && {
     generation,
     personalization: parsePersonalization(await findInGeneration(database, generation.id, sku)),
   };
@@ -112,17 +46,19 @@ export async function readSkuFacts(
   const brand = asked ?? generation?.brand ?? past?.seen?.generation.brand ?? defaultBrand(own, current);
   return {
     sku,
+    /** By the database's clock. */
     now,
     asked,
-    brands: current.map((each) => each.brand),
+    /** Names of all brands with a current generation. */
+    brands,
+    /** The current generations that have the SKU, in the order in which the public API prefers them. */
     offering,
+    /** What the brand offers; undefined if it does not have the SKU. */
     offer,
+    /** Where the SKU was; undefined if there is an offer. */
     past,
-    importing: await readImporting(
-      database,
-      brand,
-      current.some((each) => each.brand === brand),
-    ),
+    importing: await readImporting(database, brand, brands.includes(brand)),
+    /** Other SKUs that may be meant; empty if any brand has this one. */
     similar: offering.length > 0 ? [] : await listSimilarSkus(database, sku, current),
     products: await listProductsOfSku(database, sku, now),
     visible,
@@ -146,42 +82,52 @@ export async function listWithSku(
   return generations.filter((_, index) => known[index]?.length === 1);
 }
 
-async function readPast(database: Database, sku: string, searched: readonly Generation[]): Promise<Past> {
+export type Past = Awaited<ReturnType<typeof readPast>>;
+
+/** Searches the stored generations of a brand, or of all brands, for a SKU that is no longer offered. */
+async function readPast(database: Database, sku: string, searched: readonly Generation[]) {
   const newestFirst = searched.toSorted((a, b) => b.id - a.id);
   const [last] = await listWithSku(database, newestFirst, sku);
   return {
     searched: searched.length,
+    /** When the oldest was loaded; undefined if there is none. */
     oldest: newestFirst.at(-1)?.loadedAt,
+    /** The newest generation with the SKU; undefined if none has it. */
     seen: last && (await describeSeen(database, last, newestFirst)),
   };
 }
 
-async function describeSeen(
-  database: Database,
-  generation: Generation,
-  newestFirst: readonly Generation[],
-): Promise<Seen | undefined> {
+async function describeSeen(database: Database, generation: Generation, newestFirst: readonly Generation[]) {
   const { id, brand } = generation;
   const current = newestFirst.find((other) => other.brand === brand && other.isCurrent);
   const next = newestFirst.findLast((other) => other.brand === brand && other.id > id);
   if (current === undefined) return undefined;
   const isRemoved = next !== undefined && id < current.id;
-  return { generation, current, removal: isRemoved ? await findLoaded(database, next) : undefined };
+  return {
+    generation,
+    current,
+    /** The first without the SKU; undefined if the current one is older, after a rollback. */
+    removal: isRemoved ? await findLoaded(database, next) : undefined,
+  };
 }
 
-async function findLoaded(database: Database, generation: Generation): Promise<Loaded> {
+export type Loaded = Awaited<ReturnType<typeof findLoaded>>;
+
+/** Finds the import that loaded a generation, unless it is no longer stored. */
+async function findLoaded(database: Database, generation: Generation) {
   const kind = { job: personalizationImportName, brand: generation.brand };
   const run = await findLoadAt(database, kind, generation.loadedAt);
   const report = run && (await findReport(database, run.id))?.personalization;
   return {
     generation,
     run,
+    /** Name of the file with the lines of SKUs. */
     file: report?.files.find(({ list }) => list === "pzlines")?.file,
     removed: report?.skus?.removed,
   };
 }
 
-async function readImporting(database: Database, brand: string, hasGeneration: boolean): Promise<Importing> {
+async function readImporting(database: Database, brand: string, hasGeneration: boolean) {
   const [last, lastSuccess, pause] = await Promise.all([
     findLastRun(database, personalizationImportName, brand),
     findLastSuccess(database, personalizationImportName, brand),
@@ -193,9 +139,12 @@ async function readImporting(database: Database, brand: string, hasGeneration: b
     brand,
     hasGeneration,
     last,
+    /** Why the last one loaded nothing although it succeeded. */
     note: isNothingNew ? (await findReport(database, last.id))?.notes.at(-1) : undefined,
+    /** When they began to fail; undefined if the last one succeeded. */
     failingSince: isFailing ? await findFailingSince(database, last) : undefined,
     lastSuccess,
+    /** Undefined if the schedule is not paused. */
     pause: pause?.resumedAt === null ? pause : undefined,
   };
 }
