@@ -3,8 +3,10 @@ import type { Database } from "../database/database.ts";
 import type { Generation } from "../personalization/generation.ts";
 import type { Answer, ConsoleContext } from "./context.ts";
 
+/** What a generation offers for a SKU. */
 export interface FoundOffer {
   readonly generation: Generation;
+  /** In display order. */
   readonly personalization: Personalization;
 }
 

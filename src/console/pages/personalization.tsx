@@ -8,7 +8,7 @@ import { EmptyState } from "../components/elements.tsx";
 import { Select, TextField } from "../components/fields.tsx";
 import { BrandStyles, ChoiceGroupUsage, StyleUsage, styleLimit } from "../components/style-usage.tsx";
 import { type ConsoleContext, type PageContent, publicRoot, selectBrand } from "../context.ts";
-import { lookUpSku, type SkuResult } from "../sku-lookup.tsx";
+import { lookUpSku } from "../sku-lookup.tsx";
 import { originOf, queryParameter, toName, urlOf, urlWithQuery } from "../urls.ts";
 
 /**
@@ -46,8 +46,11 @@ export async function personalizationPage(context: ConsoleContext, request: Page
   };
 }
 
-interface LookupResult extends Partial<Omit<SkuResult, "body">> {
+interface LookupResult {
   readonly body: Child;
+  /** The brand that is shown, if not the requested one. */
+  readonly brand?: string | undefined;
+  readonly hasWidget?: boolean;
 }
 
 /** The keys are also the query parameters. */
