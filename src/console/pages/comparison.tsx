@@ -1,58 +1,49 @@
 /** @jsxImportSource hono/jsx */
-import type { Child } from "hono/jsx";
 import { formatNumber, relativeTime } from "../../base/format.ts";
 import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import type { DifferingNames, GenerationDifference, NamesDifference } from "../../personalization/comparison.ts";
+import type { DifferingNames, NamesDifference } from "../../personalization/comparison.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
-import { ChangedValues } from "../components/changed-values.tsx";
 import { CommaSeparated, EmptyState, Section } from "../components/elements.tsx";
 import { Select } from "../components/fields.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { type ConsoleContext, type PageContent, selectBrand } from "../context.ts";
 import { unlessRemoved } from "../order-mark.ts";
 import { queryParameter, urlOf, urlWithQuery } from "../urls.ts";
-import { type ItemKind, itemOf, noItem, readChanges } from "../value-changes.ts";
+import { type Item, type ItemKind, itemOf, noItem, readChanges, type ValueChange } from "../value-changes.ts";
 
 /**
  * `GET /personalization/difference?brand=&from=&to=&sku=|style=|group=`: the changes between two
  * generations of a brand, and the values of one that changed.
  */
 export async function comparisonPage(context: ConsoleContext, request: PageRequest): Promise<PageContent> {
-  const { database, compare } = context;
+  const { database } = context;
   const all = await listGenerations(database);
   const brand = selectBrand(context, request, all);
   const generations = all.filter((generation) => generation.brand === brand);
   const [from, to] = selectPair(request, generations);
   const now = Date.parse(await readNow(database));
-  const item = itemOf(request);
-  const isPair = from !== undefined && to !== undefined && from !== to;
-  const difference = isPair ? await compare(from.id, to.id).catch(unlessRemoved(database)) : undefined;
-  const values =
-    difference && isPair && item
-      ? await readChanges(context, item, from.id, to.id).catch(unlessRemoved(database))
-      : undefined;
   return {
     title: `Generations of ${brand}`,
     body: (
       <>
         {generations.length < 2 ? (
-          <NothingToCompare />
+          <EmptyState title="There is no earlier generation to compare with.">
+            <p>
+              Imports keep a brand's earlier generations. The <code>keep_generations</code> setting limits how many.
+            </p>
+          </EmptyState>
         ) : (
           <GenerationForm brand={brand} generations={generations} from={from} to={to} now={now} />
         )}
-        {isPair && difference === undefined && <NoLongerStored />}
-        {item && values && <ChangedValues item={item} changes={values} brand={brand} from={from?.id} to={to?.id} />}
-        {difference && <Differences difference={difference} brand={brand} request={request} />}
+        {from !== undefined &&
+          to !== undefined &&
+          from !== to &&
+          (await compare(context, request, brand, from.id, to.id))}
       </>
     ),
   };
 }
-
-const NoLongerStored = () => (
-  <EmptyState title="One of these generations has just been removed.">
-    <p>Load the page again to see which are stored.</p>
-  </EmptyState>
-);
 
 type Pair = readonly [from: Generation | undefined, to: Generation | undefined];
 
@@ -62,14 +53,6 @@ function selectPair(request: PageRequest, generations: readonly Generation[]): P
   const to = requested("to") ?? generations.find(({ isCurrent }) => isCurrent);
   return [requested("from") ?? generations.find(({ id }) => to !== undefined && id < to.id), to];
 }
-
-const NothingToCompare = () => (
-  <EmptyState title="There is no earlier generation to compare with.">
-    <p>
-      Imports keep a brand's earlier generations. The <code>keep_generations</code> setting limits how many.
-    </p>
-  </EmptyState>
-);
 
 interface GenerationFormProps {
   readonly brand: string;
@@ -96,39 +79,80 @@ function GenerationForm({ brand, generations, from, to, now }: GenerationFormPro
   );
 }
 
-interface DifferencesProps {
-  readonly difference: GenerationDifference;
-  readonly brand: string;
-  readonly request: PageRequest;
-}
-
-function Differences({ difference: { skus, styles, groups }, brand, request }: DifferencesProps) {
-  /** Links changed names to their values, and the others to the lookup. */
-  const linkBy = (by: ItemKind) => (name: string, change: string) => {
-    const values = { ...noItem, [by]: name };
-    const url =
-      change === "changed"
-        ? `${urlOf(request, values)}#values`
-        : urlWithQuery("/personalization", { [by]: name, brand });
-    return change === "removed" ? name : <a href={url}>{name}</a>;
-  };
+async function compare(context: ConsoleContext, request: PageRequest, brand: string, from: number, to: number) {
+  const ifStored = unlessRemoved(context.database);
+  const difference = await context.compare(from, to).catch(ifStored);
+  if (difference === undefined) {
+    return (
+      <EmptyState title="One of these generations has just been removed.">
+        <p>Load the page again to see which are stored.</p>
+      </EmptyState>
+    );
+  }
+  const item = itemOf(request);
+  const changes = item && (await readChanges(context, item, from, to).catch(ifStored));
+  const shared = { request, brand };
   return (
     <>
-      <Difference id="skus" title="SKUs" difference={skus} linkTo={linkBy("sku")} />
-      <Difference id="styles" title="Styles" difference={styles} linkTo={linkBy("style")} />
-      <Difference id="choice-groups" title="Choice groups" difference={groups} linkTo={linkBy("group")} />
+      {item && changes && <ChangedValues item={item} changes={changes} brand={brand} from={from} to={to} />}
+      <Difference {...shared} id="skus" title="SKUs" difference={difference.skus} kind="sku" />
+      <Difference {...shared} id="styles" title="Styles" difference={difference.styles} kind="style" />
+      <Difference {...shared} id="choice-groups" title="Choice groups" difference={difference.groups} kind="group" />
     </>
   );
 }
+
+const titles = { sku: "SKU", style: "Style", group: "Choice group" } as const;
+const rowTitles = { sku: "Style", style: "Line", group: "Choice" } as const;
+
+interface ChangedValuesProps {
+  readonly item: Item;
+  readonly changes: readonly ValueChange[];
+  readonly brand: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+function ChangedValues({ item: { kind, name }, changes, brand, from, to }: ChangedValuesProps) {
+  const columns: readonly Column<ValueChange>[] = [
+    { title: rowTitles[kind], value: ({ row }) => row },
+    { title: "Field", cell: ({ field }) => <code>{field}</code> },
+    { title: `Before, in ${from}`, cell: ({ before }) => <Value value={before} />, class: "break-anywhere" },
+    { title: `After, in ${to}`, cell: ({ after }) => <Value value={after} />, class: "break-anywhere" },
+  ];
+  return (
+    <Section id="values" title={`${titles[kind]} ${name}: old and new values`}>
+      <Table columns={columns} rows={changes} label={`Changed values of ${name}`}>
+        <EmptyState title={`The values of ${name} are the same in both generations.`} />
+      </Table>
+      <p>
+        <a href={urlWithQuery("/personalization", { [kind]: name, brand })}>Look up {name}</a>
+      </p>
+    </Section>
+  );
+}
+
+const Value = ({ value }: { readonly value: string | null }) =>
+  value || <span class="muted">{value === null ? "none" : "empty"}</span>;
 
 interface DifferenceProps {
   readonly id: string;
   readonly title: string;
   readonly difference: NamesDifference;
-  readonly linkTo: (name: string, change: string) => Child;
+  readonly kind: ItemKind;
+  readonly request: PageRequest;
+  readonly brand: string;
 }
 
-function Difference({ id, title, difference, linkTo }: DifferenceProps) {
+function Difference({ id, title, difference, kind, request, brand }: DifferenceProps) {
+  /** Links changed names to their values, and added ones to the lookup. */
+  const linkTo = (name: string, change: string) => {
+    if (change === "removed") return name;
+    const values = `${urlOf(request, { ...noItem, [kind]: name })}#values`;
+    return (
+      <a href={change === "changed" ? values : urlWithQuery("/personalization", { [kind]: name, brand })}>{name}</a>
+    );
+  };
   const changes = Object.entries(difference) as [string, DifferingNames][];
   return (
     <Section id={id} title={title}>
@@ -136,29 +160,19 @@ function Difference({ id, title, difference, linkTo }: DifferenceProps) {
         <p class="muted">No differences.</p>
       ) : (
         <dl class="differences">
-          {changes.map(([change, names]) => (
-            <ChangedNames change={change} names={names} linkTo={linkTo} />
+          {changes.map(([change, { count, first }]) => (
+            <div>
+              <dt>
+                {formatNumber(count)} {change}
+              </dt>
+              <dd>
+                <CommaSeparated items={first.map((name) => linkTo(name, change))} />
+                {count > first.length ? `, and ${formatNumber(count - first.length)} more` : ""}
+              </dd>
+            </div>
           ))}
         </dl>
       )}
     </Section>
   );
 }
-
-interface ChangedNamesProps extends Pick<DifferenceProps, "linkTo"> {
-  /** `added`, `changed`, or `removed`. */
-  readonly change: string;
-  readonly names: DifferingNames;
-}
-
-const ChangedNames = ({ change, names: { count, first }, linkTo }: ChangedNamesProps) => (
-  <div>
-    <dt>
-      {formatNumber(count)} {change}
-    </dt>
-    <dd>
-      <CommaSeparated items={first.map((name) => linkTo(name, change))} />
-      {count > first.length ? `, and ${formatNumber(count - first.length)} more` : ""}
-    </dd>
-  </div>
-);
