@@ -2,8 +2,7 @@
 import { formatNumber } from "../../base/format.ts";
 import { type Database, readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
-import type { Difference, ImportReport } from "../../jobs/import-report.ts";
-import type { Run } from "../../jobs/run.ts";
+import type { Difference } from "../../jobs/import-report.ts";
 import { findLoadAt } from "../../jobs/run-list.ts";
 import { findReport } from "../../jobs/runs.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
@@ -20,47 +19,42 @@ export async function versionsPage(context: ConsoleContext, request: PageRequest
   const { database } = context;
   const all = await listGenerations(database);
   const brand = selectBrand(context, request, all);
-  const stored = all
-    .filter((generation) => generation.brand === brand)
-    .map(({ skus, ...generation }) => ({ ...generation, size: skus }));
-  const named = (await listPresentations(database, brand)).map(({ entries, ...each }) => ({ ...each, size: entries }));
-  if (stored.length + named.length === 0) {
-    return { title: `Versions of ${brand}`, body: <UnknownBrand brand={brand} stored={all} /> };
-  }
+  const stored = all.filter((generation) => generation.brand === brand);
+  const named = await listPresentations(database, brand);
   const shared = { brand, mayAct: mayOperate(request), now: Date.parse(await readNow(database)) };
   return {
     title: `Versions of ${brand}`,
-    body: (
-      <>
-        <Section id="generations" title="Generations of the feed">
-          <Versions
-            {...shared}
-            kind={generations}
-            versions={await addLoads(database, generations, brand, stored)}
-            contents="SKUs"
-            action="rollback"
-          />
-        </Section>
-        <Section id="presentations" title="Presentations">
-          <Versions
-            {...shared}
-            kind={presentations}
-            versions={await addLoads(database, presentations, brand, named)}
-            contents="Entries"
-            action="rollback-presentation"
-          />
-        </Section>
-      </>
-    ),
+    body:
+      stored.length + named.length === 0 ? (
+        <UnknownBrand brand={brand} stored={all} />
+      ) : (
+        <>
+          <Section id="generations" title="Generations of the feed">
+            <Versions
+              {...shared}
+              kind={generations}
+              versions={await Promise.all(stored.map((each) => addLoad(database, generations, brand, each, each.skus)))}
+              contents="SKUs"
+              action="rollback"
+            />
+          </Section>
+          <Section id="presentations" title="Presentations">
+            <Versions
+              {...shared}
+              kind={presentations}
+              versions={
+                await Promise.all(named.map((each) => addLoad(database, presentations, brand, each, each.entries)))
+              }
+              contents="Entries"
+              action="rollback-presentation"
+            />
+          </Section>
+        </>
+      ),
   };
 }
 
-interface UnknownBrandProps {
-  readonly brand: string;
-  readonly stored: readonly Generation[];
-}
-
-const UnknownBrand = ({ brand, stored }: UnknownBrandProps) => (
+const UnknownBrand = ({ brand, stored }: { readonly brand: string; readonly stored: readonly Generation[] }) => (
   <EmptyState title={`Nothing of ${brand} is stored.`}>
     {stored.length !== 0 && (
       <p>
@@ -75,31 +69,21 @@ const UnknownBrand = ({ brand, stored }: UnknownBrandProps) => (
   </EmptyState>
 );
 
-interface StoredVersion {
-  readonly id: number;
-  readonly loadedAt: string;
-  readonly isCurrent: boolean;
-  readonly size: number;
+type LoadedVersion = Awaited<ReturnType<typeof addLoad>>;
+
+async function addLoad(
+  database: Database,
+  { job }: VersionKind,
+  brand: string,
+  { id, loadedAt, isCurrent }: Pick<Generation, "id" | "loadedAt" | "isCurrent">,
+  size: number,
+) {
+  const run = await findLoadAt(database, { job, brand }, loadedAt);
+  const report = run && (await findReport(database, run.id));
+  // Absent if nothing was stored before.
+  const difference = report?.personalization?.skus ?? report?.presentation?.entries;
+  return { id, loadedAt, isCurrent, size, run, difference };
 }
-
-interface LoadedVersion extends StoredVersion {
-  /** The run that loaded it; undefined if it is no longer stored. */
-  readonly run: Run | undefined;
-  /** The changes by that run; undefined if nothing was stored before. */
-  readonly difference: Difference | undefined;
-}
-
-const addLoads = (database: Database, { job }: VersionKind, brand: string, versions: readonly StoredVersion[]) =>
-  Promise.all(
-    versions.map(async (version): Promise<LoadedVersion> => {
-      const run = await findLoadAt(database, { job, brand }, version.loadedAt);
-      const report = run && (await findReport(database, run.id));
-      return { ...version, run, difference: differenceOf(report) ?? undefined };
-    }),
-  );
-
-const differenceOf = ({ personalization, presentation }: Partial<ImportReport> = {}) =>
-  personalization?.skus ?? presentation?.entries;
 
 interface VersionsProps {
   readonly kind: VersionKind;
@@ -146,19 +130,18 @@ function Versions({ kind: { noun }, versions, brand, contents, action, mayAct, n
     { title: "Loaded", cell: ({ loadedAt }) => <StackedTime at={loadedAt} now={now} /> },
     { title: contents, value: ({ size }) => size, isNumber: true },
     ...(mayAct ? [actions] : []),
-    { title: "Loaded by", cell: ({ run }) => <Load run={run} /> },
-    { title: `${contents} changed by that run`, cell: ({ difference }) => describe(difference) },
+    {
+      title: "Loaded by",
+      cell: ({ run }) =>
+        run === undefined ? <span class="muted">unknown</span> : <a href={`/runs/${run.id}`}>Run {run.id}</a>,
+    },
+    { title: `${contents} changed by that run`, cell: ({ difference }) => difference && describe(difference) },
     ...(noun === "generation" ? [comparisons] : []),
   ];
   return <Table columns={columns} rows={versions} label={`Each ${noun} of ${brand}, newest first`} />;
 }
 
-const Load = ({ run }: Pick<LoadedVersion, "run">) =>
-  run === undefined ? <span class="muted">unknown</span> : <a href={`/runs/${run.id}`}>Run {run.id}</a>;
-
-const describe = (difference: Difference | undefined) =>
-  difference === undefined
-    ? ""
-    : (["added", "changed", "removed"] as const)
-        .map((change) => `${formatNumber(difference[change])} ${change}`)
-        .join(", ");
+const describe = (difference: Difference) =>
+  (["added", "changed", "removed"] as const)
+    .map((change) => `${formatNumber(difference[change])} ${change}`)
+    .join(", ");
