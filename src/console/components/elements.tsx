@@ -50,11 +50,7 @@ interface SectionProps {
 }
 
 export const Section = ({ id, title, class: className, isLive = false, children }: SectionProps) => (
-  <section
-    aria-labelledby={id}
-    {...(className !== undefined && { class: className })}
-    {...(isLive && { "data-live": id })}
-  >
+  <section aria-labelledby={id} class={className} data-live={isLive ? id : undefined}>
     <h2 id={id}>{title}</h2>
     {children}
   </section>
@@ -76,6 +72,16 @@ export function RunBadge({ run }: { readonly run: Pick<Run, "outcome"> }) {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
+/** How a run ended and when, or since when it runs. */
+export const LastRun = ({ run, now, id }: { readonly run: Run; readonly now: number; readonly id?: string }) => (
+  <>
+    <RunBadge run={run} />{" "}
+    <a href={`/runs/${run.id}`} {...(id !== undefined && { id })}>
+      <Time at={run.finishedAt ?? run.startedAt} now={now} />
+    </a>
+  </>
+);
+
 /** An import counts 0 if its feed had not changed, or was incomplete. */
 export function RunCount({ run }: { readonly run: Pick<Run, "job" | "outcome" | "counts"> }) {
   const isNothingNew = run.counts === 0 && run.outcome === "succeeded" && run.job.endsWith("-import");
@@ -88,13 +94,8 @@ export function runSeconds({ startedAt, finishedAt }: Pick<Run, "startedAt" | "f
   return Math.max(0, endMs - Date.parse(startedAt)) / 1000;
 }
 
-interface EmptyStateProps {
-  readonly title: string;
-  /** The next step. */
-  readonly children?: Child;
-}
-
-export const EmptyState = ({ title, children }: EmptyStateProps) => (
+/** The content is the next step. */
+export const EmptyState = ({ title, children }: { readonly title: string; readonly children?: Child }) => (
   <div class="empty">
     <p class="strong">{title}</p>
     {children}

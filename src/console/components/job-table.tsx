@@ -2,7 +2,7 @@
 import { relativeTime, utcTime } from "../../base/format.ts";
 import type { JobHealth } from "../../jobs/run.ts";
 import { elementId, urlWithQuery } from "../urls.ts";
-import { EmptyState, RunBadge, RunCount, Time } from "./elements.tsx";
+import { EmptyState, LastRun, RunBadge, RunCount, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
 export const JobTable = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
@@ -19,7 +19,7 @@ const jobColumns = (now: number): readonly Column<JobHealth>[] => [
     ),
     class: "nowrap",
   },
-  { title: "Last run", cell: (health) => <LastRun health={health} now={now} />, class: "nowrap" },
+  { title: "Last run", cell: (health) => <Runs health={health} now={now} />, class: "nowrap" },
   { title: "Brand", value: ({ brand }) => brand, class: "name" },
   { title: "Last success", cell: (health) => <LastSuccess health={health} now={now} /> },
   { title: "Count", cell: ({ last }) => (last === null ? "" : <RunCount run={last} />), isNumber: true },
@@ -39,23 +39,13 @@ const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowP
   </>
 );
 
-function LastRun({ health: { last, runningSince, isSlow }, now }: JobRowProps) {
-  const running =
-    runningSince === null ? (
-      ""
-    ) : (
-      <>
-        <RunBadge run={{ outcome: null }} />
-        {isSlow && <span class="stale"> unusually long</span>}
-      </>
-    );
-  if (last === null) return runningSince === null ? <span class="muted">never run</span> : running;
+function Runs({ health: { last, runningSince, isSlow }, now }: JobRowProps) {
+  if (last === null && runningSince === null) return <span class="muted">never run</span>;
   return (
     <>
-      {running} <RunBadge run={last} />{" "}
-      <a href={`/runs/${last.id}`} id={elementId("last-run", last.id)}>
-        <Time at={last.finishedAt ?? last.startedAt} now={now} />
-      </a>
+      {runningSince !== null && <RunBadge run={{ outcome: null }} />}
+      {runningSince !== null && isSlow && <span class="stale"> unusually long</span>}{" "}
+      {last !== null && <LastRun run={last} now={now} id={elementId("last-run", last.id)} />}
     </>
   );
 }

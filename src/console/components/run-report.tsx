@@ -1,14 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { formatNumber } from "../../base/format.ts";
-import type {
-  Difference,
-  FileReport,
-  ImportReport,
-  Occurrences,
-  PersonalizationReport,
-  PresentationReport,
-  Rejection,
-} from "../../jobs/import-report.ts";
+import type { Difference, FileReport, ImportReport, Occurrences, Rejection } from "../../jobs/import-report.ts";
 import { Facts, Section } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -30,8 +22,8 @@ export function RunReport({ report }: { readonly report: ImportReport }) {
           <Table columns={rejectionColumns} rows={rejections} label="Rejected rows by reason" />
         </Section>
       )}
-      {personalization !== undefined && <PersonalizationDetails report={personalization} />}
-      {presentation !== undefined && <PresentationDetails report={presentation} />}
+      {personalization !== undefined && <PersonalizationDetails {...personalization} />}
+      {presentation !== undefined && <PresentationDetails {...presentation} />}
       <TextList id="overridden" title="Overridden checks" texts={overridden} />
       <TextList id="notes" title="Notes" texts={notes} />
     </>
@@ -68,48 +60,38 @@ const rejectionColumns: readonly Column<Rejection>[] = [
   },
 ];
 
-function PersonalizationDetails({ report }: { readonly report: PersonalizationReport }) {
-  const { files, skus, styles, choices, statuses } = report;
-  return (
-    <>
-      <Changes changes={{ SKUs: skus, Styles: styles, Choices: choices }} />
-      <DataQuality checks={checksOf(report)} />
-      <StatusCodes statuses={statuses} />
-      <Section id="files" title="Files">
-        <Table columns={fileColumns} rows={files} label="Files" />
-      </Section>
-    </>
-  );
-}
+type PersonalizationReport = NonNullable<ImportReport["personalization"]>;
 
-type Change = readonly [type: string, difference: Difference];
-
-const changeColumns: readonly Column<Change>[] = [
-  { title: "Type", value: ([type]) => type },
-  { title: "Total", value: ([, { total }]) => total, isNumber: true },
-  { title: "Added", value: ([, { added }]) => added, isNumber: true },
-  { title: "Changed", value: ([, { changed }]) => changed, isNumber: true },
-  { title: "Removed", value: ([, { removed }]) => removed, isNumber: true },
-];
-
-function Changes({ changes }: { readonly changes: Readonly<Record<string, Difference | null>> }) {
-  const known = Object.entries(changes).flatMap(([name, change]): Change[] =>
-    change === null ? [] : [[name, change]],
-  );
-  return (
-    <Section id="changes" title="Changes">
-      {known.length === 0 ? (
-        <p>None to show: this was the brand's first import.</p>
-      ) : (
-        <Table columns={changeColumns} rows={known} label="Changes" />
-      )}
-    </Section>
-  );
-}
-
-const PresentationDetails = ({ report: { entries, ...report } }: { readonly report: PresentationReport }) => (
+const PersonalizationDetails = (report: PersonalizationReport) => (
   <>
-    <Changes changes={{ Entries: entries }} />
+    <Changes
+      changes={[
+        ["SKUs", report.skus],
+        ["Styles", report.styles],
+        ["Choices", report.choices],
+      ]}
+    />
+    <DataQuality
+      checks={[
+        ["Lines with an undefined style", report.orphans.linesWithoutStyle],
+        ["Styles that no line offers", report.orphans.stylesWithoutLine],
+        ["Choice groups that no style uses", report.orphans.unusedChoiceGroups],
+        ["Choice types without choices: shoppers type text", report.orphans.typesWithoutChoices],
+        ["Sequences that are not numbers", report.nonNumericSequences],
+      ]}
+    />
+    <Section id="statuses" title="Status codes">
+      <Table columns={statusColumns} rows={statusRowsOf(report)} label="Status codes" />
+    </Section>
+    <Section id="files" title="Files">
+      <Table columns={fileColumns} rows={report.files} label="Files" />
+    </Section>
+  </>
+);
+
+const PresentationDetails = (report: NonNullable<ImportReport["presentation"]>) => (
+  <>
+    <Changes changes={[["Entries", report.entries]]} />
     <DataQuality
       checks={[
         ["Codes without names", report.codesWithoutNames],
@@ -119,57 +101,50 @@ const PresentationDetails = ({ report: { entries, ...report } }: { readonly repo
   </>
 );
 
-type Check = readonly [description: string, occurrences: Occurrences | undefined];
+type Named<Value> = readonly [name: string, value: Value];
 
-const checksOf = ({ orphans, nonNumericSequences }: PersonalizationReport): Check[] => [
-  ["Lines with an undefined style", orphans.linesWithoutStyle],
-  ["Styles that no line offers", orphans.stylesWithoutLine],
-  ["Choice groups that no style uses", orphans.unusedChoiceGroups],
-  ["Choice types without choices: shoppers type text", orphans.typesWithoutChoices],
-  ["Sequences that are not numbers", nonNumericSequences],
+const changeColumns: readonly Column<Named<Difference>>[] = [
+  { title: "Type", value: ([type]) => type },
+  { title: "Total", value: ([, { total }]) => total, isNumber: true },
+  { title: "Added", value: ([, { added }]) => added, isNumber: true },
+  { title: "Changed", value: ([, { changed }]) => changed, isNumber: true },
+  { title: "Removed", value: ([, { removed }]) => removed, isNumber: true },
 ];
 
-const checkColumns: readonly Column<readonly [description: string, occurrences: Occurrences]>[] = [
+const Changes = ({ changes }: { readonly changes: readonly Named<Difference | null>[] }) => (
+  <Section id="changes" title="Changes">
+    <Table columns={changeColumns} rows={withValue(changes)} label="Changes">
+      <p>None to show: this was the brand's first import.</p>
+    </Table>
+  </Section>
+);
+
+const checkColumns: readonly Column<Named<Occurrences>>[] = [
   { title: "Count", value: ([, { count }]) => count, isNumber: true },
   { title: "Check", value: ([description]) => description, isHeader: true },
   { title: "Examples", value: ([, { examples }]) => examples.join(", "), class: "excerpt" },
 ];
 
 /** Leaves out what was not checked. */
-function DataQuality({ checks }: { readonly checks: readonly Check[] }) {
-  const done = checks.flatMap(([description, occurrences]) =>
-    occurrences === undefined ? [] : [[description, occurrences] as const],
-  );
-  return (
-    <Section id="data-quality" title="Data quality">
-      <Table columns={checkColumns} rows={done} label="Data quality" />
-    </Section>
-  );
-}
+const DataQuality = ({ checks }: { readonly checks: readonly Named<Occurrences | undefined>[] }) => (
+  <Section id="data-quality" title="Data quality">
+    <Table columns={checkColumns} rows={withValue(checks)} label="Data quality" />
+  </Section>
+);
 
-interface StatusCount {
-  readonly column: string;
-  readonly code: string;
-  readonly rows: number;
-}
+const withValue = <Value,>(all: readonly Named<Value | null | undefined>[]): Named<Value>[] =>
+  all.flatMap(([name, value]) => (value == null ? [] : [[name, value]]));
 
-const statusColumns: readonly Column<StatusCount>[] = [
+const statusRowsOf = ({ statuses }: PersonalizationReport) =>
+  Object.entries(statuses).flatMap(([column, codes]) =>
+    Object.entries(codes).map(([code, rows]) => ({ column, code, rows })),
+  );
+
+const statusColumns: readonly Column<ReturnType<typeof statusRowsOf>[number]>[] = [
   { title: "Column", cell: ({ column }) => <code>{column}</code> },
   { title: "Code", cell: ({ code }) => (code === "" ? <span class="muted">empty</span> : code) },
   { title: "Rows", value: ({ rows }) => rows, isNumber: true },
 ];
-
-const StatusCodes = ({ statuses }: Pick<PersonalizationReport, "statuses">) => (
-  <Section id="statuses" title="Status codes">
-    <Table
-      columns={statusColumns}
-      rows={Object.entries(statuses).flatMap(([column, codes]) =>
-        Object.entries(codes).map(([code, rows]) => ({ column, code, rows })),
-      )}
-      label="Status codes"
-    />
-  </Section>
-);
 
 const fileColumns: readonly Column<FileReport>[] = [
   { title: "File", value: ({ file }) => file },
@@ -182,16 +157,18 @@ const fileColumns: readonly Column<FileReport>[] = [
   { title: "SHA-256", cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
 ];
 
-interface TextListProps {
+const TextList = ({
+  texts,
+  ...section
+}: {
   readonly id: string;
   readonly title: string;
   readonly texts: readonly string[];
-}
-
-function TextList({ id, title, texts }: TextListProps) {
-  if (texts.length === 0) return "";
-  return (
-    <Section id={id} title={title}>
+}) =>
+  texts.length === 0 ? (
+    ""
+  ) : (
+    <Section {...section}>
       <ul>
         {texts.map((text) => (
           <li class="break-anywhere">{text}</li>
@@ -199,4 +176,3 @@ function TextList({ id, title, texts }: TextListProps) {
       </ul>
     </Section>
   );
-}

@@ -68,7 +68,7 @@ export const RunTimeline = ({ timeline, urlOfPeriod }: RunTimelineProps) => (
   <Section id="timeline" title={`Runs of the last ${periods[timeline.name].title}`} isLive>
     <ul class="timeline">
       {timeline.rows.map((row) => (
-        <Row row={row} period={timeline.period} />
+        <Row {...row} period={timeline.period} />
       ))}
       <Axis period={timeline.period} />
     </ul>
@@ -94,12 +94,9 @@ export const RunTimeline = ({ timeline, urlOfPeriod }: RunTimelineProps) => (
   </Section>
 );
 
-interface RowProps {
-  readonly row: TimelineRow;
-  readonly period: TimelinePeriod;
-}
+type RowProps = TimelineRow & Pick<Timeline, "period">;
 
-const Row = ({ row: { job, brand, runs, lastFailure }, period }: RowProps) => (
+const Row = ({ job, brand, runs, lastFailure, period }: RowProps) => (
   <li id={elementId("timeline", job, brand)}>
     <p>
       <a href={urlWithQuery("/runs", { job, brand })}>{job}</a> <span class="muted">{brand}</span>{" "}
@@ -114,13 +111,8 @@ const Row = ({ row: { job, brand, runs, lastFailure }, period }: RowProps) => (
   </li>
 );
 
-interface LastFailureProps {
-  readonly run: TimelineRun;
-  readonly now: number;
-}
-
 /** Without its color once the job has succeeded again. */
-function LastFailure({ run, now }: LastFailureProps) {
+function LastFailure({ run, now }: { readonly run: TimelineRun; readonly now: number }) {
   const isRepaired = run.newestSuccess !== null && run.newestSuccess > run.id;
   return (
     <a href={`/runs/${run.id}`} class={isRepaired ? "status" : "status failed"}>
@@ -129,15 +121,11 @@ function LastFailure({ run, now }: LastFailureProps) {
   );
 }
 
-interface MarkProps {
-  readonly run: TimelineRun;
-  readonly period: TimelinePeriod;
-}
-
 /** In steps: what is shorter is hard to see. */
 const minWidth = 0.6;
 
-function Mark({ run, period: { fromMs, stepMs, now } }: MarkProps) {
+function Mark({ run, period }: { readonly run: TimelineRun; readonly period: TimelinePeriod }) {
+  const { fromMs, stepMs, now } = period;
   const status = run.outcome ?? "running";
   const toStep = (ms: number) => Math.max(0, (ms - fromMs) / stepMs);
   const [begin, end] = [toStep(Date.parse(run.startedAt)), toStep(endOf(run, now))];

@@ -7,7 +7,7 @@ import type { JobHealth, Run } from "../../jobs/run.ts";
 import { listRunKinds, listRunsBefore } from "../../jobs/run-list.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
 import { ActionLink, ActionLinks, mayOperate } from "../components/actions.tsx";
-import { EmptyState, RunBadge, Section, Time } from "../components/elements.tsx";
+import { EmptyState, LastRun, Section, Time } from "../components/elements.tsx";
 import { NoJobs } from "../components/job-table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
 import { urlWithQuery } from "../urls.ts";
@@ -91,8 +91,8 @@ const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now
         name={`${health.job} for ${health.brand}`}
         about={
           <>
-            <LastRun health={health} now={now} />
-            {health.pausedSince === null ? "" : ", paused"}
+            {health.last === null ? "never run" : <LastRun run={health.last} now={now} />}
+            {health.pausedSince !== null && ", paused"}
           </>
         }
       >
@@ -101,18 +101,6 @@ const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now
     ))}
   </ul>
 );
-
-function LastRun({ health: { last }, now }: { readonly health: JobHealth; readonly now: number }) {
-  if (last === null) return "never run";
-  return (
-    <>
-      <RunBadge run={last} />{" "}
-      <a href={`/runs/${last.id}`}>
-        <Time at={last.finishedAt ?? last.startedAt} now={now} />
-      </a>
-    </>
-  );
-}
 
 function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonly health: JobHealth }) {
   const shared = { fields: { job, brand }, of: `${job} for ${brand}` };
