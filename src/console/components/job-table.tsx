@@ -6,7 +6,9 @@ import { EmptyState, LastRun, RunBadge, RunCount, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
 export const JobTable = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
-  <Table columns={jobColumns(now)} rows={jobs} label="Jobs" idOf={({ job, brand }) => elementId("job", job, brand)} />
+  <Table columns={jobColumns(now)} rows={jobs} label="Jobs" idOf={({ job, brand }) => elementId("job", job, brand)}>
+    <NoJobs />
+  </Table>
 );
 
 const jobColumns = (now: number): readonly Column<JobHealth>[] => [

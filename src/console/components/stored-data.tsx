@@ -13,38 +13,28 @@ interface TotalsProps {
 
 export function Totals({ productCount, current }: TotalsProps) {
   const sum = (key: "skus" | "rows") => current.reduce((total, generation) => total + generation[key], 0);
-  const url = "/personalization";
+  const totals: readonly (readonly [count: number, one: string, many: string, url?: string])[] = [
+    [productCount, "product", "products", "/products"],
+    [sum("skus"), "SKU with personalization", "SKUs with personalization", "/personalization"],
+    [sum("rows"), "personalization row", "personalization rows", "/personalization"],
+    [current.length, "brand", "brands"],
+  ];
   return (
     <ul class="totals">
-      <Total count={productCount} one="product" many="products" url="/products" />
-      <Total count={sum("skus")} one="SKU with personalization" many="SKUs with personalization" url={url} />
-      <Total count={sum("rows")} one="personalization row" many="personalization rows" url={url} />
-      <Total count={current.length} one="brand" many="brands" />
+      {totals.map(([count, one, many, url]) => {
+        const noun = count === 1 ? one : many;
+        return (
+          <li>
+            <span class="count">{formatNumber(count)}</span>{" "}
+            {url === undefined ? <span>{noun}</span> : <a href={url}>{noun}</a>}
+          </li>
+        );
+      })}
     </ul>
   );
 }
 
-interface TotalProps {
-  readonly count: number;
-  readonly one: string;
-  readonly many: string;
-  readonly url?: string;
-}
-
-function Total({ count, one, many, url }: TotalProps) {
-  const noun = count === 1 ? one : many;
-  return (
-    <li>
-      <span class="count">{formatNumber(count)}</span>{" "}
-      {url === undefined ? <span>{noun}</span> : <a href={url}>{noun}</a>}
-    </li>
-  );
-}
-
-interface CurrentGenerationsProps {
-  readonly generations: readonly Generation[];
-  readonly now: number;
-}
+type CurrentGenerationsProps = { readonly generations: readonly Generation[]; readonly now: number };
 
 export const CurrentGenerations = ({ generations, now }: CurrentGenerationsProps) => (
   <Table

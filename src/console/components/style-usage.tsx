@@ -8,35 +8,27 @@ import { type Column, Table } from "./table.tsx";
 export const styleLimit = 100;
 const examplesPerRow = 5;
 
-interface StyleUsageProps {
-  readonly usage: UsedStyle;
-  readonly brand: string;
-}
+export const StyleUsage = ({ style, skus, examples, brand }: UsedStyle & { readonly brand: string }) => (
+  <Section id="usage" title={`Style ${style}`}>
+    <p>
+      Offered on {pluralize(skus, "SKU")} of {brand}. {examples.length < skus ? `The first ${examples.length}:` : ""}
+    </p>
+    <ul class="sku-list">
+      {examples.map((sku) => (
+        <li>
+          <SkuLink sku={sku} brand={brand} />
+        </li>
+      ))}
+    </ul>
+  </Section>
+);
 
-export function StyleUsage({ usage: { style, skus, examples }, brand }: StyleUsageProps) {
-  return (
-    <Section id="usage" title={`Style ${style}`}>
-      <p>
-        Offered on {pluralize(skus, "SKU")} of {brand}. {examples.length < skus ? `The first ${examples.length}:` : ""}
-      </p>
-      <ul class="sku-list">
-        {examples.map((sku) => (
-          <li>
-            <SkuLink sku={sku} brand={brand} />
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
-interface ChoiceGroupUsageProps {
-  readonly group: string;
-  readonly brand: string;
+interface StylesProps {
   readonly styles: readonly UsedStyle[];
+  readonly brand: string;
 }
 
-export function ChoiceGroupUsage({ group, brand, styles }: ChoiceGroupUsageProps) {
+export function ChoiceGroupUsage({ group, brand, styles }: StylesProps & { readonly group: string }) {
   const offers = styles.reduce((total, { skus }) => total + skus, 0);
   const subject =
     styles.length < styleLimit
@@ -54,13 +46,7 @@ export function ChoiceGroupUsage({ group, brand, styles }: ChoiceGroupUsageProps
   );
 }
 
-interface StyleTableProps {
-  readonly styles: readonly UsedStyle[];
-  readonly brand: string;
-  readonly label: string;
-}
-
-const StyleTable = ({ styles, brand, label }: StyleTableProps) => (
+const StyleTable = ({ styles, brand, label }: StylesProps & { readonly label: string }) => (
   <Table columns={styleColumns(brand)} rows={styles} label={label} />
 );
 
@@ -79,13 +65,7 @@ const styleColumns = (brand: string): readonly Column<UsedStyle>[] => [
   },
 ];
 
-interface BrandStylesProps {
-  readonly styles: readonly UsedStyle[];
-  readonly brand: string;
-  readonly count: number;
-}
-
-export const BrandStyles = ({ styles, brand, count }: BrandStylesProps) => (
+export const BrandStyles = ({ styles, brand, count }: StylesProps & { readonly count: number }) => (
   <Section id="styles" title={`Styles of ${brand}`}>
     <p class="muted">
       {styles.length === 0

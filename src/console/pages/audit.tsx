@@ -6,7 +6,7 @@ import type { PageRequest } from "../../http/page.ts";
 import type { AuditRecord } from "../../operators/audit.ts";
 import { findAudit, listAudit, listOperators } from "../../operators/audit.ts";
 import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";
-import { DayFields, type Days, FilterForm, parseDays, TextField } from "../components/fields.tsx";
+import { DayFields, FilterForm, parseDays, TextField } from "../components/fields.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import type { ConsoleContext, PageContent } from "../context.ts";
@@ -18,8 +18,7 @@ const resultLength = 160;
 
 /** `GET /audit?operator=&from=&to=&before=`: what operators did, newest first, in pages. */
 export async function auditPage({ database }: ConsoleContext, request: PageRequest): Promise<PageContent> {
-  const given = queryParameter(request, "before") ?? "";
-  const before = parseId(given);
+  const before = parseId(queryParameter(request, "before") ?? "");
   const operator = queryParameter(request, "operator");
   const days = parseDays(request);
   // One extra record shows whether there is another page.
@@ -32,7 +31,15 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
   return {
     body: (
       <>
-        <AuditFilters operators={operators} operator={operator} days={days} />
+        <FilterForm action="/audit" hasFilters={(operator ?? days.firstDay ?? days.lastDay) !== undefined}>
+          <TextField type="search" name="operator" label="Operator" value={operator} list="operators" />
+          <datalist id="operators">
+            {operators.map((name) => (
+              <option value={name} />
+            ))}
+          </datalist>
+          <DayFields days={days} />
+        </FilterForm>
         <Table columns={columns} rows={records} label="Audit records, newest first">
           <NoRecords hasAny={operators.length > 0} />
         </Table>
@@ -49,28 +56,6 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
     file: toTableFile("audit", columns, records),
   };
 }
-
-interface AuditFiltersProps {
-  /** Names to choose from; others can be typed. */
-  readonly operators: readonly string[];
-  readonly operator: string | undefined;
-  readonly days: Days;
-}
-
-const AuditFilters = ({ operators, operator, days }: AuditFiltersProps) => (
-  <FilterForm
-    action="/audit"
-    hasFilters={operator !== undefined || days.firstDay !== undefined || days.lastDay !== undefined}
-  >
-    <TextField type="search" name="operator" label="Operator" value={operator} list="operators" />
-    <datalist id="operators">
-      {operators.map((name) => (
-        <option value={name} />
-      ))}
-    </datalist>
-    <DayFields days={days} />
-  </FilterForm>
-);
 
 const NoRecords = ({ hasAny }: { readonly hasAny: boolean }) =>
   hasAny ? (
@@ -141,15 +126,13 @@ export async function auditRecordPage(
             ["Result", record.result ?? ""],
           ]}
         />
-        {record.outcome === null ? (
+        {record.outcome === null && (
           <EmptyState title="The action is in progress.">
             <p>
               <a href={`/audit/${record.id}`}>Load this page again</a> to see its result. If it still has none after
               minutes, the service or the command was stopped meanwhile, and part of the action may have been done.
             </p>
           </EmptyState>
-        ) : (
-          ""
         )}
         {record.report !== undefined && <RunReport report={record.report} />}
         <p>

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { type CatalogTruth, readCatalogTruth } from "../../catalog/product-truth.ts";
+import { readCatalogTruth } from "../../catalog/product-truth.ts";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import type { JobHealth } from "../../jobs/run.ts";
@@ -8,33 +8,61 @@ import { findLastRun, findLastSuccess, findRunUnderWay } from "../../jobs/runs.t
 import { type JobChart, readCountCharts, runsPerSeries } from "../charts.ts";
 import { Chart, ChartTable } from "../components/chart.tsx";
 import { Section } from "../components/elements.tsx";
-import { JobTable, NoJobs } from "../components/job-table.tsx";
+import { JobTable } from "../components/job-table.tsx";
 import { Problems } from "../components/problems.tsx";
 import { Purge } from "../components/purge.tsx";
 import { Push } from "../components/push.tsx";
-import { RunTimeline, readTimeline, type Timeline } from "../components/run-timeline.tsx";
+import { RunTimeline, readTimeline } from "../components/run-timeline.tsx";
 import { CurrentGenerations, Totals } from "../components/stored-data.tsx";
 import { Verification } from "../components/verification.tsx";
 import { type ConsoleContext, type PageContent, type PageContext, publicRoot } from "../context.ts";
-import { readServiceState, type ServiceState } from "../service-state.ts";
+import { readServiceState } from "../service-state.ts";
 import { elementId, queryParameter, urlWithQuery } from "../urls.ts";
 
 /** `GET /`: problems, the last runs, stored data, the state of the jobs, and counts over time. */
 export async function overviewPage(context: PageContext, request: PageRequest): Promise<PageContent> {
   const overview = await context.shared.readFor(request, "overview", () => readOverview(context, request));
+  const { now, productCount, truth, generations, jobs, problems, timeline, push, purge, charts } = overview;
+  const current = generations.filter(({ isCurrent }) => isCurrent);
   return {
-    body: <Overview {...overview} links={linksOf(context, request)} table={queryParameter(request, "table")} />,
+    body: (
+      <>
+        <Problems
+          problems={problems}
+          scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length}
+          now={now}
+        />
+        {timeline.rows.length !== 0 && (
+          <RunTimeline timeline={timeline} urlOfPeriod={(period) => urlWithQuery("/runs", { period })} />
+        )}
+        <Section id="stored-data" title="Stored data" isLive>
+          <Totals productCount={productCount} current={current} />
+          {truth.products !== 0 && <Verification truth={truth} />}
+          {current.length !== 0 && <CurrentGenerations generations={generations} now={now} />}
+        </Section>
+        <Section id="jobs" title="Jobs" isLive>
+          <JobTable jobs={jobs} now={now} />
+        </Section>
+        {push !== undefined && <Push push={push} now={now} />}
+        {purge.length !== 0 && <Purge statuses={purge} now={now} />}
+        {charts.length !== 0 && <Charts charts={charts} table={queryParameter(request, "table")} />}
+        <nav aria-labelledby="links">
+          <h2 id="links">Links</h2>
+          <ul class="links">
+            {Object.entries(linksOf(context, publicRoot(context, request))).map(([text, url]) => (
+              <li>
+                <a href={url}>{text}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </>
+    ),
     scripts: ["/console/refresh.js"],
   };
 }
 
-interface OverviewData extends ServiceState {
-  readonly truth: CatalogTruth;
-  readonly timeline: Timeline;
-  readonly charts: readonly JobChart[];
-}
-
-async function readOverview(context: PageContext, request: PageRequest): Promise<OverviewData> {
+async function readOverview(context: PageContext, request: PageRequest) {
   const { database, shared } = context;
   const [state, truth, kinds] = await Promise.all([
     shared.readFor(request, "state", () => readServiceState(context)),
@@ -82,65 +110,23 @@ async function readUnconfiguredJob(database: Database, { job, brand }: RunKind, 
   };
 }
 
-interface Link {
-  readonly url: string;
-  readonly text: string;
-}
+const linksOf = ({ examplePath }: ConsoleContext, root: string) => ({
+  "Public API reference": `${root}/docs`,
+  "OpenAPI document": `${root}/openapi.json`,
+  "Job history (JSON)": `${root}/api/v1/histories/desc`,
+  ...(examplePath !== undefined && { "Example page": root + examplePath }),
+  Readiness: "/readyz",
+  Metrics: "/metrics",
+});
 
-function linksOf(context: ConsoleContext, request: PageRequest): Link[] {
-  const root = publicRoot(context, request);
-  return [
-    { url: `${root}/docs`, text: "Public API reference" },
-    { url: `${root}/openapi.json`, text: "OpenAPI document" },
-    { url: `${root}/api/v1/histories/desc`, text: "Job history (JSON)" },
-    ...(context.examplePath === undefined ? [] : [{ url: root + context.examplePath, text: "Example page" }]),
-    { url: "/readyz", text: "Readiness" },
-    { url: "/metrics", text: "Metrics" },
-  ];
-}
-
-interface OverviewProps extends OverviewData {
-  readonly links: readonly Link[];
+interface ChartsProps {
+  readonly charts: readonly JobChart[];
   /** The job whose chart is also shown as a table. */
   readonly table: string | undefined;
 }
 
-function Overview({ links, table, ...overview }: OverviewProps) {
-  const { now, productCount, truth, generations, jobs, problems, timeline, push, purge, charts } = overview;
-  const current = generations.filter(({ isCurrent }) => isCurrent);
-  return (
-    <>
-      <Problems problems={problems} scheduledJobs={jobs.filter(({ schedule }) => schedule !== null).length} now={now} />
-      {timeline.rows.length !== 0 && (
-        <RunTimeline timeline={timeline} urlOfPeriod={(period) => urlWithQuery("/runs", { period })} />
-      )}
-      <Section id="stored-data" title="Stored data" isLive>
-        <Totals productCount={productCount} current={current} />
-        {truth.products !== 0 && <Verification truth={truth} />}
-        {current.length !== 0 && <CurrentGenerations generations={generations} now={now} />}
-      </Section>
-      <Section id="jobs" title="Jobs" isLive>
-        {jobs.length === 0 ? <NoJobs /> : <JobTable jobs={jobs} now={now} />}
-      </Section>
-      {push !== undefined && <Push push={push} now={now} />}
-      {purge.length !== 0 && <Purge statuses={purge} now={now} />}
-      {charts.length !== 0 && <Charts charts={charts} table={table} />}
-      <nav aria-labelledby="links">
-        <h2 id="links">Links</h2>
-        <ul class="links">
-          {links.map(({ url, text }) => (
-            <li>
-              <a href={url}>{text}</a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-    </>
-  );
-}
-
 /** Shows a table on demand: those of all charts would take up two thirds of the page. */
-const Charts = ({ charts, table }: Pick<OverviewProps, "charts" | "table">) => (
+const Charts = ({ charts, table }: ChartsProps) => (
   <Section id="counts" title="Counts over time" isLive>
     <p class="muted">
       The stored rows or products after each import of new data; for other jobs, the count of each run. The last{" "}

@@ -54,12 +54,7 @@ interface LookupResult {
 }
 
 /** The keys are also the query parameters. */
-const lookupLabels = {
-  sku: "SKU",
-  style: "Style",
-  group: "Choice group",
-  choice: "Choice",
-} as const;
+const lookupLabels = { sku: "SKU", style: "Style", group: "Choice group", choice: "Choice" } as const;
 
 type LookupKey = keyof typeof lookupLabels;
 
@@ -76,11 +71,7 @@ function parseLookup(context: ConsoleContext, request: PageRequest, generations:
   const keys = Object.keys(lookupLabels) as LookupKey[];
   const by = keys.find((key) => searchParams.get(key)) ?? keys.find((key) => searchParams.get("by") === key) ?? "sku";
   const value = searchParams.get(by) || searchParams.get("name") || undefined;
-  return {
-    by,
-    value: value && toName(value),
-    brand: selectBrand(context, request, generations),
-  };
+  return { by, value: value && toName(value), brand: selectBrand(context, request, generations) };
 }
 
 const groupLimit = 20;
@@ -132,7 +123,7 @@ async function listBrandStyles(
 async function renderStyle(database: Database, { id, brand }: Generation, style: string): Promise<Child> {
   const usage = await findUsedStyle(database, id, style);
   if (usage === undefined) return <NotFound message={`The current generation of ${brand} has no style ${style}.`} />;
-  return <StyleUsage usage={usage} brand={brand} />;
+  return <StyleUsage {...usage} brand={brand} />;
 }
 
 async function renderGroups(
@@ -158,10 +149,7 @@ async function renderGroups(
   );
 }
 
-interface LookupFormProps {
-  readonly lookup: Lookup;
-  readonly generations: readonly Generation[];
-}
+type LookupFormProps = { readonly lookup: Lookup; readonly generations: readonly Generation[] };
 
 /** Looks up the same name in another brand, or a choice, which the search does not cover. */
 function LookupForm({ lookup: { by, value, brand }, generations }: LookupFormProps) {

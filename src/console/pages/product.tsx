@@ -99,12 +99,13 @@ function readBy(state: ProductState | undefined): string {
   return state.way === "import" ? "import" : `${state.way}, in ${formatNumber(tookMs)} ms`;
 }
 
-interface ProductDetailsProps {
+const ProductDetails = ({
+  product,
+  selected,
+}: {
   readonly product: Product;
   readonly selected: Variant | undefined;
-}
-
-const ProductDetails = ({ product, selected }: ProductDetailsProps) => (
+}) => (
   <>
     <Section id="options" title="Options">
       <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />

@@ -35,7 +35,7 @@ export async function runPage(context: PageContext, request: PageRequest): Promi
     scripts: isChanging(run, now) ? ["/console/refresh.js"] : [],
     body: (
       <div data-live="run">
-        {run.reason !== null && <Reason run={run} reason={run.reason} lastSuccess={lastSuccess} />}
+        {run.reason !== null && <Reason run={run} lastSuccess={lastSuccess} />}
         {mayOperate(request) && <RunActions run={run} />}
         <RunFacts run={run} now={now} />
         {report === undefined ? <NoReport run={run} /> : <RunReport report={report} />}
@@ -72,15 +72,9 @@ function RunActions({ run }: { readonly run: Run }) {
   if (outcome === "succeeded" || (finishedAt === null && cancelled !== null)) return "";
   return (
     <ActionLinks>
-      {finishedAt === null ? (
-        <ActionLink action="cancel" fields={{ run: id }}>
-          Cancel this run
-        </ActionLink>
-      ) : (
-        <ActionLink action="retry" fields={{ run: id }}>
-          Retry
-        </ActionLink>
-      )}{" "}
+      <ActionLink action={finishedAt === null ? "cancel" : "retry"} fields={{ run: id }}>
+        {finishedAt === null ? "Cancel this run" : "Retry"}
+      </ActionLink>{" "}
       {isOverridable(run) && (
         <ActionLink action="force" fields={{ job, brand }}>
           Import without checks
@@ -92,44 +86,32 @@ function RunActions({ run }: { readonly run: Run }) {
 
 function RunFacts({ run, now }: { readonly run: Run; readonly now: number }) {
   const time = (at: string | null, otherwise: string) => (at === null ? otherwise : <ExactTime at={at} now={now} />);
+  const isEnding = run.finishedAt === null && run.cancelled !== null;
   return (
     <Facts
       facts={[
-        ["Outcome", <Outcome run={run} />],
+        ["Outcome", [<RunBadge run={run} />, isEnding ? `, ${run.cancelled}: it ends within seconds` : ""]],
         ["Brand", run.brand],
         ["Count", <RunCount run={run} />],
         ["Started", time(run.startedAt, "")],
         ["Finished", time(run.finishedAt, "still running")],
         ["Duration", formatDuration(runSeconds(run, now))],
-        ["Scheduled for", time(run.scheduledAt, unscheduled(run))],
+        [
+          "Scheduled for",
+          time(
+            run.scheduledAt,
+            `not scheduled: ${run.isFirst === 1 ? "the job had never succeeded, so it ran at once" : "started manually"}`,
+          ),
+        ],
         ["Attempt", formatNumber(run.attempt)],
       ]}
     />
   );
 }
 
-const Outcome = ({ run }: { readonly run: Run }) => (
-  <>
-    <RunBadge run={run} />
-    {run.finishedAt === null && run.cancelled !== null ? `, ${run.cancelled}: it ends within seconds` : ""}
-  </>
-);
-
-function unscheduled({ isFirst }: Run): string {
-  return isFirst === 1
-    ? "not scheduled: the job had never succeeded, so it ran at once"
-    : "not scheduled: started manually";
-}
-
-interface ReasonProps {
-  readonly run: Run;
-  readonly reason: string;
-  readonly lastSuccess: string | null;
-}
-
-const Reason = ({ run, reason, lastSuccess }: ReasonProps) => (
+const Reason = ({ run, lastSuccess }: { readonly run: Run; readonly lastSuccess: string | null }) => (
   <Section id="reason" title={run.outcome === "failed" ? "Why it failed" : `Why it was ${run.outcome}`} class="notice">
-    <p class="break-anywhere">{reason}</p>
+    <p class="break-anywhere">{run.reason}</p>
     <p>
       {lastSuccess !== null && lastSuccess > run.startedAt
         ? "A later run has succeeded."

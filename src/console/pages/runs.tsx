@@ -37,7 +37,7 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
   const kinds = await listRunKinds(database);
   const { rows, stoppedAt } = await listRunRows(database, kinds, filter);
   const now = Date.parse(await readNow(database));
-  const shown = kinds.filter(isOf(filter));
+  const shown = kinds.filter(({ job, brand }) => (filter.job ?? job) === job && (filter.brand ?? brand) === brand);
   const period = parsePeriod(queryParameter(request, "period"));
   const timeline = filter.before === undefined && (await readTimeline(context, shown, period, now));
   const durations = filter.job === undefined ? [] : await readDurationCharts(database, shown);
@@ -49,7 +49,14 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
         )}
         <RunFilters kinds={kinds} filter={filter} request={request} />
         {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) && (
-          <RetryMatching filter={filter} />
+          <ActionLinks>
+            <ActionLink
+              action="retry-matching"
+              fields={{ job: filter.job, brand: filter.brand, outcome: filter.standing }}
+            >
+              Retry all that match
+            </ActionLink>
+          </ActionLinks>
         )}
         <Table columns={runColumns(now)} rows={rows} label="Runs, newest first">
           {stoppedAt === undefined ? (
@@ -58,7 +65,10 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
             <EmptyState title="No match so far. Older runs have not been searched yet." />
           )}
         </Table>
-        <Pagination request={request} filter={filter} before={stoppedAt} />
+        <nav class="pagination" aria-label="Pages">
+          {filter.before !== undefined && <a href={urlOf(request, { before: undefined })}>Newest runs</a>}
+          {stoppedAt !== undefined && <a href={urlOf(request, { before: stoppedAt })}>Older runs</a>}
+        </nav>
         {durations.map(({ job, series }) => (
           <Section id="durations" title={`Durations of ${job}`}>
             <p class="muted">The last {runsPerSeries} successful runs, one line per brand.</p>
@@ -74,11 +84,6 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
     ),
   };
 }
-
-const isOf =
-  ({ job, brand }: RunFilter) =>
-  (kind: RunKind) =>
-    (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand;
 
 const maxTextLength = 200;
 
@@ -102,14 +107,6 @@ const hasOtherFilters = ({ url }: PageRequest) =>
   [...url.searchParams].some(([name, value]) => value !== "" && !retryParameters.includes(name));
 
 const mayRetry = ({ outcome }: Run) => outcome !== null && outcome !== "succeeded";
-
-const RetryMatching = ({ filter: { job, brand, standing: outcome } }: { readonly filter: RunFilter }) => (
-  <ActionLinks>
-    <ActionLink action="retry-matching" fields={{ job, brand, outcome }}>
-      Retry all that match
-    </ActionLink>
-  </ActionLinks>
-);
 
 interface RunFiltersProps {
   readonly request: PageRequest;
@@ -164,20 +161,6 @@ function Outcome({ row: { run, earlier, mayHaveMore } }: { readonly row: RunRow 
     </>
   );
 }
-
-interface PaginationProps {
-  readonly request: PageRequest;
-  readonly filter: RunFilter;
-  /** The last run of this page; undefined on the last page. */
-  readonly before: number | undefined;
-}
-
-const Pagination = ({ request, filter, before }: PaginationProps) => (
-  <nav class="pagination" aria-label="Pages">
-    {filter.before !== undefined && <a href={urlOf(request, { before: undefined })}>Newest runs</a>}
-    {before !== undefined && <a href={urlOf(request, { before })}>Older runs</a>}
-  </nav>
-);
 
 const NoRuns = ({ hasAny }: { readonly hasAny: boolean }) =>
   hasAny ? (
