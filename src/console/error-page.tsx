@@ -13,17 +13,12 @@ const titles: Readonly<Record<number, string>> = {
   503: "Data unavailable",
 };
 
-interface RequestError {
-  readonly status: number;
-  readonly detail: string;
-}
-
 /**
  * @param next path to continue with after signing in
  * @param damage how the store is damaged; undefined if it is not, as far as it was read
  */
 export function errorPage(
-  { status, detail }: RequestError,
+  { status, detail }: { readonly status: number; readonly detail: string },
   requestId: string,
   next: string,
   damage: string | undefined,

@@ -48,10 +48,12 @@ function renderer({ route, title, section = route, render }: PageDefinition, con
     const { body, scripts = [], allowedOrigins = {}, file: table } = content;
     if (table !== undefined && queryParameter(request, "format") === "csv") return csvPage(table);
     const { problems } = await context.shared.readRecent("state", () => readServiceState(context));
-    const given = { title: content.title ?? title, section, scripts, viewer: request.viewer };
     return htmlPage(
       <Layout
-        {...given}
+        title={content.title ?? title}
+        section={section}
+        scripts={scripts}
+        viewer={request.viewer}
         problemCount={problems.length}
         search={route === searchRoute ? queryParameter(request, "q") : undefined}
       >

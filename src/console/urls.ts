@@ -12,10 +12,9 @@ export function queryParameter({ url }: PageRequest, name: string): string | und
 export const toName = (text: string) => toStorable([...text].slice(0, maxSkuLength).join(""));
 
 export function urlWithQuery(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const defined = Object.entries(parameters).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, `${value}`] as [string, string]],
-  );
-  return defined.length === 0 ? path : `${path}?${new URLSearchParams(defined)}`;
+  const defined = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) defined.set(name, `${value}`);
+  return defined.size === 0 ? path : `${path}?${defined}`;
 }
 
 /** An id that is also the fragment of a URL. It has no spaces, which separate ids in attributes. */

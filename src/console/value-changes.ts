@@ -18,8 +18,7 @@ export const noItem = { sku: undefined, style: undefined, group: undefined };
 
 export function itemOf({ url: { searchParams } }: PageRequest): Item | undefined {
   const kind = (Object.keys(itemLists) as ItemKind[]).find((key) => searchParams.get(key));
-  const name = kind && toName(searchParams.get(kind) ?? "");
-  return kind === undefined || name === undefined ? undefined : { kind, name };
+  return kind && { kind, name: toName(searchParams.get(kind) ?? "") };
 }
 
 export async function readChanges(

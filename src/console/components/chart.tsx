@@ -6,14 +6,9 @@ import { type Column, Table } from "./table.tsx";
 export interface Series {
   readonly name: string;
   /** In chronological order. */
-  readonly points: readonly Point[];
+  readonly points: readonly { readonly at: string; readonly value: number }[];
   /** Whether a value holds until the next point; if not, the line connects the points directly. */
   readonly isStep?: boolean;
-}
-
-interface Point {
-  readonly at: string;
-  readonly value: number;
 }
 
 /** In units of the SVG's view box. */
@@ -30,20 +25,17 @@ export function roundUp(value: number): number {
   return ([1, 1.5, 2, 3, 4, 5, 7.5, 10].find((step) => step * scale >= value) ?? 10) * scale;
 }
 
-interface PlotProps {
+interface ChartProps {
   readonly id: string;
   readonly title: string;
   readonly series: readonly Series[];
   /** Formats a value for the axis, which has little room. */
   readonly format?: (value: number) => string;
-}
-
-interface ChartProps extends PlotProps {
   /** The same values as a table, or a link to it. */
   readonly children?: Child;
 }
 
-const valueColumns: readonly Column<Point & { readonly name: string }>[] = [
+const valueColumns: readonly Column<Series["points"][number] & Pick<Series, "name">>[] = [
   { title: "Brand", value: ({ name }) => name },
   { title: "Finished", cell: ({ at }) => <time datetime={at}>{utcTime(at)}</time> },
   { title: "Value", value: ({ value }) => value, isNumber: true },
@@ -60,7 +52,7 @@ export const Chart = ({ id, title, series, format = formatCompactly, children }:
   </figure>
 );
 
-export const ChartTable = ({ title, series }: Pick<PlotProps, "title" | "series">) => (
+export const ChartTable = ({ title, series }: Pick<ChartProps, "title" | "series">) => (
   <Table
     columns={valueColumns}
     rows={series.flatMap(({ name, points }) => points.toReversed().map((point) => ({ name, ...point })))}
@@ -68,15 +60,7 @@ export const ChartTable = ({ title, series }: Pick<PlotProps, "title" | "series"
   />
 );
 
-interface Scale {
-  readonly firstMs: number;
-  readonly lastMs: number;
-  readonly maximum: number;
-  readonly x: (at: string) => number;
-  readonly y: (value: number) => number;
-}
-
-function scaleOf(series: readonly Series[]): Scale {
+function scaleOf(series: readonly Series[]) {
   const points = series.flatMap((line) => line.points);
   const times = points.map(({ at }) => Date.parse(at));
   const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
@@ -86,15 +70,15 @@ function scaleOf(series: readonly Series[]): Scale {
     firstMs,
     lastMs,
     maximum,
-    x: (at) => {
+    x: (at: string) => {
       const share = lastMs === firstMs ? 0.5 : (Date.parse(at) - firstMs) / (lastMs - firstMs);
       return Math.round(margin.left + share * (width - margin.left - margin.right));
     },
-    y: (value) => Math.round(height - margin.bottom - (value / maximum) * plotHeight),
+    y: (value: number) => Math.round(height - margin.bottom - (value / maximum) * plotHeight),
   };
 }
 
-function Plot({ id, title, series, format }: Required<PlotProps>) {
+function Plot({ id, title, series, format }: Required<Omit<ChartProps, "children">>) {
   const { firstMs, lastMs, maximum, x, y } = scaleOf(series);
   return (
     <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title ${id}-description`}>

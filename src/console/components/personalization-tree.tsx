@@ -49,7 +49,7 @@ function Line({ line, personalization, brand }: PersonalizationTreeProps & { rea
       </p>
       <p>
         <a href={urlWithQuery("/personalization", { group: choice_type, brand })}>{choice_type}</a>
-        {choices.length === 0 ? <span class="muted"> free text (the group has no choices)</span> : ""}
+        {choices.length === 0 && <span class="muted"> free text (the group has no choices)</span>}
       </p>
       {choices.length !== 0 && (
         <ul class="chips">

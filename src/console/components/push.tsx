@@ -4,34 +4,31 @@ import type { PushState } from "../../catalog/push/state.ts";
 import { Section, Time } from "./elements.tsx";
 import { type Column, Table } from "./table.tsx";
 
-interface PushProps {
-  readonly push: PushState;
-  readonly now: number;
-}
-
-export const Push = ({ push, now }: PushProps) => (
-  <Section id="push" title="Notifications" isLive>
-    <p>
-      {push.queue.products === 0
-        ? "No delivered changes are waiting."
-        : `${pluralize(push.queue.products, "product")} to read. `}
-      {push.queue.oldestS === 0 ? "" : `The oldest delivery has waited for ${durationInWords(push.queue.oldestS)}.`}
-    </p>
-    <Subscribed push={push} now={now} />
-    <Table columns={columnsOf(push, now)} rows={push.deliveries} label="Last delivery of each topic" />
-  </Section>
-);
-
-const Subscribed = ({ push: { subscribed }, now }: PushProps) =>
-  subscribed === undefined ? (
-    <p class="muted">
-      The subscriptions were not arranged with <code>pds platform subscribe</code>, so they are not checked.
-    </p>
-  ) : (
-    <p class="muted">
-      Delivered to {subscribed.address}; checked <Time at={subscribed.checkedAt} now={now} />.
-    </p>
+export function Push({ push, now }: { readonly push: PushState; readonly now: number }) {
+  const { queue, subscribed, deliveries } = push;
+  return (
+    <Section id="push" title="Notifications" isLive>
+      <p>
+        {queue.products === 0
+          ? "No delivered changes are waiting."
+          : `${pluralize(queue.products, "product")} to read. `}
+        {queue.oldestS === 0 ? "" : `The oldest delivery has waited for ${durationInWords(queue.oldestS)}.`}
+      </p>
+      <p class="muted">
+        {subscribed === undefined ? (
+          <>
+            The subscriptions were not arranged with <code>pds platform subscribe</code>, so they are not checked.
+          </>
+        ) : (
+          <>
+            Delivered to {subscribed.address}; checked <Time at={subscribed.checkedAt} now={now} />.
+          </>
+        )}
+      </p>
+      <Table columns={columnsOf(push, now)} rows={deliveries} label="Last delivery of each topic" />
+    </Section>
   );
+}
 
 const columnsOf = ({ subscribed }: PushState, now: number): readonly Column<PushState["deliveries"][number]>[] => [
   { title: "Topic", value: ({ topic }) => topic, class: "nowrap" },

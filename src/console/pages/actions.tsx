@@ -51,17 +51,14 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
 }
 
 function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
-  if (viewer?.operator === undefined) {
-    return (
-      <EmptyState title="The console is read-only.">
-        <p>
-          To act here, create a token with <code>pds token create NAME --role operate</code>, and add it to{" "}
-          <code>pds.toml</code>.
-        </p>
-      </EmptyState>
-    );
-  }
-  return (
+  return viewer?.operator === undefined ? (
+    <EmptyState title="The console is read-only.">
+      <p>
+        To act here, create a token with <code>pds token create NAME --role operate</code>, and add it to{" "}
+        <code>pds.toml</code>.
+      </p>
+    </EmptyState>
+  ) : (
     <EmptyState title={`${viewer.operator} has read-only access.`}>
       <p>To act, sign in with a token that has the role operate.</p>
     </EmptyState>
@@ -86,47 +83,34 @@ const Item = ({ name, about, children }: ItemProps) => (
 
 const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
   <ul class="plain-list">
-    {jobs.map((health) => (
-      <Item
-        name={`${health.job} for ${health.brand}`}
-        about={
-          <>
-            {health.last === null ? "never run" : <LastRun run={health.last} now={now} />}
-            {health.pausedSince !== null && ", paused"}
-          </>
-        }
-      >
-        <JobActions health={health} />
-      </Item>
-    ))}
+    {jobs.map(({ job, brand, last, isImport, pausedSince }) => {
+      const action = (name: string, text: string) => (
+        <ActionLink action={name} fields={{ job, brand }} of={`${job} for ${brand}`}>
+          {text}
+        </ActionLink>
+      );
+      const state = last === null ? "never run" : <LastRun run={last} now={now} />;
+      return (
+        <Item name={`${job} for ${brand}`} about={[state, pausedSince === null ? "" : ", paused"]}>
+          {action("run", "Run now")}
+          {isImport === true && action("dry-run", "Dry run")}
+          {pausedSince === null ? action("pause", "Pause") : action("resume", "Resume")}
+        </Item>
+      );
+    })}
   </ul>
 );
-
-function JobActions({ health: { job, brand, isImport, pausedSince } }: { readonly health: JobHealth }) {
-  const shared = { fields: { job, brand }, of: `${job} for ${brand}` };
-  const actions: [action: string, text: string][] = [
-    ["run", "Run now"],
-    ...(isImport === true ? [["dry-run", "Dry run"] as [string, string]] : []),
-    pausedSince === null ? ["pause", "Pause"] : ["resume", "Resume"],
-  ];
-  return actions.map(([action, text]) => (
-    <ActionLink action={action} {...shared}>
-      {text}
-    </ActionLink>
-  ));
-}
 
 const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: number }) => (
   <ul class="plain-list">
     {runs.map(({ id, job, brand, startedAt, cancelled }) => (
       <Item
         name={<a href={`/runs/${id}`}>Run {id}</a>}
-        about={
-          <>
-            {job} for {brand}, started <Time at={startedAt} now={now} />
-            {cancelled === null ? "" : `, ${cancelled}`}
-          </>
-        }
+        about={[
+          `${job} for ${brand}, started `,
+          <Time at={startedAt} now={now} />,
+          cancelled === null ? "" : `, ${cancelled}`,
+        ]}
       >
         {cancelled === null && (
           <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>

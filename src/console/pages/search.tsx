@@ -51,12 +51,7 @@ const SearchHelp = () => (
   </EmptyState>
 );
 
-interface Hit {
-  readonly kind: "SKU" | "Product" | "Run" | "Style" | "Choice group";
-  readonly name: string;
-  readonly about: string;
-  readonly url: string;
-}
+type Hit = ReturnType<typeof hitOf>;
 
 const columns: readonly Column<Hit>[] = [
   { title: "Kind", value: ({ kind }) => kind },
@@ -64,12 +59,7 @@ const columns: readonly Column<Hit>[] = [
   { title: "About", value: ({ about }) => about, class: "muted" },
 ];
 
-interface Found {
-  readonly hits: readonly Hit[];
-  readonly hasMore: boolean;
-}
-
-async function search(database: Database, text: string): Promise<Found> {
+async function search(database: Database, text: string) {
   const generations = await listGenerations(database);
   const current = generations.filter(({ isCurrent }) => isCurrent);
   const [runs, found, having, styles, groups] = await Promise.all([
@@ -82,7 +72,7 @@ async function search(database: Database, text: string): Promise<Found> {
   const products = found.slice(0, productLimit).map(({ document }) => parseJson(document) as Product);
   const isSku = having.length > 0 || products.some((product) => hasSku(product, text));
   const skus = isSku ? [text] : await listSimilarSkus(database, text, current);
-  const named = (kind: "Style" | "Choice group", parameter: string) => (brand: string) =>
+  const named = (kind: string, parameter: string) => (brand: string) =>
     hitOf(kind, text, brand, urlWithQuery("/personalization", { [parameter]: text, brand }));
   return {
     hits: [
@@ -99,7 +89,7 @@ async function search(database: Database, text: string): Promise<Found> {
 
 const hasSku = ({ variants }: Product, text: string) => variants.some(({ sku }) => sku === text);
 
-const hitOf = (kind: Hit["kind"], name: string, about: string, url: string): Hit => ({ kind, name, about, url });
+const hitOf = (kind: string, name: string, about: string, url: string) => ({ kind, name, about, url });
 
 const toProductHit = ({ id, title, handle }: Product) =>
   hitOf("Product", title === "" ? "Untitled" : title, handle, `/products/${id}`);
