@@ -16,7 +16,7 @@ export interface FoundOffer {
  * @param generations of all brands
  */
 export async function findOffer(
-  context: Pick<ConsoleContext, "database" | "findPersonalization" | "forms">,
+  context: ConsoleContext,
   sku: string,
   mark: string,
   generations: readonly Generation[],
@@ -32,7 +32,7 @@ export async function findOffer(
 }
 
 async function findMarked(
-  { findPersonalization, forms }: Pick<ConsoleContext, "findPersonalization" | "forms">,
+  { findPersonalization, forms }: ConsoleContext,
   generation: Generation,
   sku: string,
   mark: string,

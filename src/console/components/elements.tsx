@@ -102,7 +102,9 @@ export const EmptyState = ({ title, children }: { readonly title: string; readon
   </div>
 );
 
-export const Facts = ({ facts }: { readonly facts: readonly (readonly [name: string, value: Child])[] }) => (
+export type Fact = readonly [name: string, value: Child];
+
+export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (
   <dl class="facts">
     {facts.map(([name, value]) => (
       <div>

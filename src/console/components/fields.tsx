@@ -3,27 +3,19 @@ import type { Child, JSX } from "hono/jsx";
 import type { PageRequest } from "../../http/page.ts";
 import { queryParameter } from "../urls.ts";
 
-const dayMs = 86_400_000;
+const dayAfter = (day: string) => new Date(Date.parse(day) + 86_400_000).toISOString();
 
-const dayAfter = (day: string) => new Date(Date.parse(day) + dayMs).toISOString();
+export type Days = ReturnType<typeof parseDays>;
 
 /** Days in UTC, as the query parameters `from` and `to` name them: `2026-03-08`. */
-export interface Days {
-  readonly firstDay: string | undefined;
-  readonly lastDay: string | undefined;
-  /** Inclusive; ISO 8601 in UTC. */
-  readonly from: string | undefined;
-  /** Exclusive. */
-  readonly until: string | undefined;
-}
-
-export function parseDays(request: PageRequest): Days {
+export function parseDays(request: PageRequest) {
   const [firstDay, lastDay] = [dayOf(queryParameter(request, "from")), dayOf(queryParameter(request, "to"))];
   return {
     firstDay,
     lastDay,
+    /** Inclusive; ISO 8601 in UTC. */
     from: firstDay && `${firstDay}T00:00:00.000Z`,
-    // The year 10000 would sort before all others.
+    /** Exclusive. The year 10000 would sort before all others. */
     until: lastDay === undefined || lastDay === "9999-12-31" ? undefined : dayAfter(lastDay),
   };
 }

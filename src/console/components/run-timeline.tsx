@@ -22,18 +22,7 @@ type PeriodName = keyof typeof periods;
 export const parsePeriod = (name: string | undefined): PeriodName =>
   (Object.keys(periods) as PeriodName[]).find((each) => each === name) ?? "24h";
 
-export interface Timeline {
-  readonly name: PeriodName;
-  readonly period: TimelinePeriod;
-  /** The job with the newest failure first. */
-  readonly rows: readonly TimelineRow[];
-}
-
-interface TimelineRow extends RunKind {
-  readonly runs: readonly TimelineRun[];
-  /** May be before the period. */
-  readonly lastFailure: TimelineRun | undefined;
-}
+type Timeline = Awaited<ReturnType<typeof readTimeline>>;
 
 /** @param now epoch milliseconds, by the database's clock */
 export async function readTimeline(
@@ -41,7 +30,7 @@ export async function readTimeline(
   kinds: readonly RunKind[],
   name: PeriodName,
   now: number,
-): Promise<Timeline> {
+) {
   const { stepMs, steps } = periods[name];
   // Whole steps, so that the marks of a page that refreshes itself move together.
   const fromMs = (Math.floor(now / stepMs) + 1 - steps) * stepMs;
@@ -50,8 +39,10 @@ export async function readTimeline(
   const rows = kinds.map(({ job, brand }) => {
     const own = found.filter((run) => run.job === job && run.brand === brand);
     const runs = own.filter((run) => Date.parse(run.startedAt) <= now && endOf(run, now) >= fromMs);
+    // It may be before the period.
     return { job, brand, runs, lastFailure: own.findLast(({ outcome }) => outcome === "failed") };
   });
+  // The job with the newest failure comes first.
   return { name, period, rows: rows.sort((a, b) => (b.lastFailure?.id ?? 0) - (a.lastFailure?.id ?? 0)) };
 }
 
@@ -94,9 +85,7 @@ export const RunTimeline = ({ timeline, urlOfPeriod }: RunTimelineProps) => (
   </Section>
 );
 
-type RowProps = TimelineRow & Pick<Timeline, "period">;
-
-const Row = ({ job, brand, runs, lastFailure, period }: RowProps) => (
+const Row = ({ job, brand, runs, lastFailure, period }: Timeline["rows"][number] & Pick<Timeline, "period">) => (
   <li id={elementId("timeline", job, brand)}>
     <p>
       <a href={urlWithQuery("/runs", { job, brand })}>{job}</a> <span class="muted">{brand}</span>{" "}

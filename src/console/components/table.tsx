@@ -48,11 +48,7 @@ export function Table<Row>({ columns, rows, label, idOf, children }: TableProps<
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr id={idOf?.(row)}>
-              {columns.map((column) => (
-                <Cell column={column} row={row} isHeader={column === header} />
-              ))}
-            </tr>
+            <tr id={idOf?.(row)}>{columns.map((column) => cellOf(column, row, column === header))}</tr>
           ))}
         </tbody>
       </table>
@@ -60,13 +56,7 @@ export function Table<Row>({ columns, rows, label, idOf, children }: TableProps<
   );
 }
 
-interface CellProps<Row> {
-  readonly column: Column<Row>;
-  readonly row: Row;
-  readonly isHeader: boolean;
-}
-
-function Cell<Row>({ column: { title, isNumber, class: name, value, cell }, row, isHeader }: CellProps<Row>) {
+function cellOf<Row>({ title, isNumber, class: name, value, cell }: Column<Row>, row: Row, isHeader: boolean) {
   const content = cell === undefined ? toText(value?.(row)) : cell(row);
   const attributes = { "data-label": title, ...classOf(isNumber && "number", name) };
   return isHeader ? (

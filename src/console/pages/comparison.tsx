@@ -23,6 +23,10 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
   const generations = all.filter((generation) => generation.brand === brand);
   const [from, to] = selectPair(request, generations);
   const now = Date.parse(await readNow(database));
+  const options = generations.map(({ id, loadedAt, isCurrent }) => ({
+    value: `${id}`,
+    text: `${id}, loaded ${relativeTime(Date.parse(loadedAt), now)}${isCurrent ? ", current" : ""}`,
+  }));
   return {
     title: `Generations of ${brand}`,
     body: (
@@ -34,7 +38,14 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
             </p>
           </EmptyState>
         ) : (
-          <GenerationForm brand={brand} generations={generations} from={from} to={to} now={now} />
+          <form class="filter" action="/personalization/difference">
+            <input type="hidden" name="brand" value={brand} />
+            <Select name="from" label="From" options={options} selected={from && `${from.id}`} />
+            <Select name="to" label="To" options={options} selected={to && `${to.id}`} />
+            <button type="submit" class="primary">
+              Compare
+            </button>
+          </form>
         )}
         {from !== undefined &&
           to !== undefined &&
@@ -52,31 +63,6 @@ function selectPair(request: PageRequest, generations: readonly Generation[]): P
   const requested = (name: string) => generations.find(({ id }) => `${id}` === queryParameter(request, name));
   const to = requested("to") ?? generations.find(({ isCurrent }) => isCurrent);
   return [requested("from") ?? generations.find(({ id }) => to !== undefined && id < to.id), to];
-}
-
-interface GenerationFormProps {
-  readonly brand: string;
-  readonly generations: readonly Generation[];
-  readonly from: Generation | undefined;
-  readonly to: Generation | undefined;
-  readonly now: number;
-}
-
-function GenerationForm({ brand, generations, from, to, now }: GenerationFormProps) {
-  const options = generations.map(({ id, loadedAt, isCurrent }) => ({
-    value: `${id}`,
-    text: `${id}, loaded ${relativeTime(Date.parse(loadedAt), now)}${isCurrent ? ", current" : ""}`,
-  }));
-  return (
-    <form class="filter" action="/personalization/difference">
-      <input type="hidden" name="brand" value={brand} />
-      <Select name="from" label="From" options={options} selected={from && `${from.id}`} />
-      <Select name="to" label="To" options={options} selected={to && `${to.id}`} />
-      <button type="submit" class="primary">
-        Compare
-      </button>
-    </form>
-  );
 }
 
 async function compare(context: ConsoleContext, request: PageRequest, brand: string, from: number, to: number) {

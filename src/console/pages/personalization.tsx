@@ -90,34 +90,32 @@ async function lookUp(
   }
   const generation = generations.find((each) => each.isCurrent && each.brand === brand);
   if (generation === undefined) return { body: <EmptyState title={`${brand} has no current generation.`} /> };
-  if (value === undefined) return await listBrandStyles(database, request, generation);
+  if (value === undefined) return { body: await listBrandStyles(database, request, generation) };
   if (by === "style") return { body: await renderStyle(database, generation, value) };
   return { body: await renderGroups(database, generation, by, value) };
 }
 
-async function listBrandStyles(
-  database: Database,
-  request: PageRequest,
-  generation: Generation,
-): Promise<LookupResult> {
-  const { id, brand, styles: count } = generation;
+async function listBrandStyles(database: Database, request: PageRequest, { id, brand, styles: count }: Generation) {
   const after = Number(queryParameter(request, "after"));
   const begin = Number.isSafeInteger(after) && after > 0 ? Math.min(after, 2 ** 31 - 1) : 0;
   const found = await listStyles(database, id, styleLimit + 1, begin);
   const styles = found.slice(0, styleLimit);
   const last = found.length > styleLimit ? styles.at(-1)?.number : undefined;
-  return {
-    body: (
-      <>
-        <LookupHelp />
-        <BrandStyles styles={styles} brand={brand} count={count} />
-        <nav class="pagination" aria-label="Pages">
-          {begin !== 0 && <a href={urlOf(request, { after: undefined })}>First styles</a>}
-          {last !== undefined && <a href={urlOf(request, { after: last })}>Next styles</a>}
-        </nav>
-      </>
-    ),
-  };
+  return (
+    <>
+      <EmptyState title="Search for a SKU, style, or choice group above, or look up a choice here.">
+        <p>
+          For a SKU, this page shows its personalization. For a style, choice group, or choice, it shows the SKUs that a
+          change would affect.
+        </p>
+      </EmptyState>
+      <BrandStyles styles={styles} brand={brand} count={count} />
+      <nav class="pagination" aria-label="Pages">
+        {begin !== 0 && <a href={urlOf(request, { after: undefined })}>First styles</a>}
+        {last !== undefined && <a href={urlOf(request, { after: last })}>Next styles</a>}
+      </nav>
+    </>
+  );
 }
 
 async function renderStyle(database: Database, { id, brand }: Generation, style: string): Promise<Child> {
@@ -168,15 +166,6 @@ function LookupForm({ lookup: { by, value, brand }, generations }: LookupFormPro
 const NotFound = ({ message }: { readonly message: string }) => (
   <EmptyState title={message}>
     <p>The value must match exactly, including case and spaces.</p>
-  </EmptyState>
-);
-
-const LookupHelp = () => (
-  <EmptyState title="Search for a SKU, style, or choice group above, or look up a choice here.">
-    <p>
-      For a SKU, this page shows its personalization. For a style, choice group, or choice, it shows the SKUs that a
-      change would affect.
-    </p>
   </EmptyState>
 );
 

@@ -10,6 +10,7 @@ import {
   CommaSeparated,
   EmptyState,
   ExactTime,
+  type Fact,
   Facts,
   Preformatted,
   Section,
@@ -37,12 +38,11 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
     title: product.title === "" ? `Product ${product.id}` : product.title,
     body: (
       <>
-        <ProductFacts
-          product={product}
-          found={found}
-          state={state}
-          now={now}
-          apiUrl={`${root}/api/v1/products/${product.id}`}
+        <Facts
+          facts={[
+            ...factsOf(product, found, state, now),
+            ["Public API", <a href={`${root}/api/v1/products/${product.id}`}>View response</a>],
+          ]}
         />
         <ProductImages images={images} allowedOrigins={origins} />
         <ProductDetails product={product} selected={product.variants.find(({ id }) => `${id}` === variantId)} />
@@ -52,43 +52,30 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   };
 }
 
-interface ProductFactsProps {
-  readonly product: Product;
-  readonly found: FoundProduct;
-  /** Undefined if the product has just been removed. */
-  readonly state: ProductState | undefined;
-  readonly now: number;
-  readonly apiUrl: string;
-}
-
-function ProductFacts({ product, found, state, now, apiUrl }: ProductFactsProps) {
+/** @param state undefined if the product has just been removed */
+function factsOf(product: Product, found: FoundProduct, state: ProductState | undefined, now: number): Fact[] {
   const { id, handle, status, vendor, product_type, tags, created_at, updated_at, published_at } = product;
   const time = (at: string | null, otherwise: string) =>
     at === null ? otherwise : <ExactTime at={new Date(at).toISOString()} now={now} />;
-  return (
-    <Facts
-      facts={[
-        ["ID", <code>{`${id}`}</code>],
-        ["Handle", <code>{handle}</code>],
-        ["Status", <a href={urlWithQuery("/products", { status })}>{status}</a>],
-        ["Vendor", vendor === "" ? "none" : <a href={urlWithQuery("/products", { vendor })}>{vendor}</a>],
-        ["Type", product_type === "" ? "none" : product_type],
-        ["Tags", tags === "" ? "none" : <CommaSeparated items={tags.split(", ").map(linkToTag)} />],
-        ["Created", time(created_at, "")],
-        ["Updated", time(updated_at, "")],
-        ["Published", time(published_at, "not published")],
-        [
-          "Last verified",
-          time(found.checkedAt, state?.way === "import" ? "never compared with the platform" : "will be read again"),
-        ],
-        ["Last read", time(state?.readFrom || null, "unknown")],
-        ["Read by", readBy(state)],
-        ["Entity tag", <code>{found.tag}</code>],
-        ["Size", `${formatNumber(found.document.length)} bytes of JSON`],
-        ["Public API", <a href={apiUrl}>View response</a>],
-      ]}
-    />
-  );
+  return [
+    ["ID", <code>{`${id}`}</code>],
+    ["Handle", <code>{handle}</code>],
+    ["Status", <a href={urlWithQuery("/products", { status })}>{status}</a>],
+    ["Vendor", vendor === "" ? "none" : <a href={urlWithQuery("/products", { vendor })}>{vendor}</a>],
+    ["Type", product_type === "" ? "none" : product_type],
+    ["Tags", tags === "" ? "none" : <CommaSeparated items={tags.split(", ").map(linkToTag)} />],
+    ["Created", time(created_at, "")],
+    ["Updated", time(updated_at, "")],
+    ["Published", time(published_at, "not published")],
+    [
+      "Last verified",
+      time(found.checkedAt, state?.way === "import" ? "never compared with the platform" : "will be read again"),
+    ],
+    ["Last read", time(state?.readFrom || null, "unknown")],
+    ["Read by", readBy(state)],
+    ["Entity tag", <code>{found.tag}</code>],
+    ["Size", `${formatNumber(found.document.length)} bytes of JSON`],
+  ];
 }
 
 const linkToTag = (tag: string) => <a href={urlWithQuery("/products", { tag })}>{tag}</a>;
