@@ -1,4 +1,3 @@
-import type { Visibility } from "../catalog/visibility.ts";
 import { type Database, readNow } from "../database/database.ts";
 import { findPause } from "../jobs/job-pause.ts";
 import { findLoadAt } from "../jobs/run-list.ts";
@@ -8,16 +7,9 @@ import { findInGeneration } from "../personalization/generation-reader.ts";
 import { personalizationImportName } from "../personalization/options.ts";
 import { parsePersonalization } from "../personalization/reader.ts";
 import { listKnownSkus } from "../personalization/store.ts";
-import { defaultBrand } from "./context.ts";
+import { type ConsoleContext, defaultBrand } from "./context.ts";
 import { type FoundOffer, unlessRemoved } from "./order-mark.ts";
 import { listProductsOfSku, listSimilarSkus } from "./similar-skus.ts";
-
-interface Context {
-  readonly database: Database;
-  /** The service's own brand. */
-  readonly brand: string;
-  readonly visible: Visibility;
-}
 
 export type SkuFacts = Awaited<ReturnType<typeof readSkuFacts>>;
 
@@ -27,7 +19,7 @@ export type SkuFacts = Awaited<ReturnType<typeof readSkuFacts>>;
  * @param generations of all brands, the newest first
  */
 export async function readSkuFacts(
-  { database, brand: own, visible }: Context,
+  { database, brand: own, visible }: Pick<ConsoleContext, "database" | "brand" | "visible">,
   sku: string,
   asked: string | undefined,
   generations: readonly Generation[],

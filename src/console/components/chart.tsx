@@ -47,7 +47,17 @@ export const Chart = ({ id, title, series, format = formatCompactly, children }:
       <h3>{title}</h3>
     </figcaption>
     <Plot id={id} title={title} series={series} format={format} />
-    <Legend series={series} />
+    <ul class="legend">
+      {series.map(({ name }, index) => (
+        <li>
+          <svg viewBox="0 0 24 10" aria-hidden="true" class={`line series-${index % seriesStyles}`}>
+            <polyline points="1,5 23,5" />
+            <path class="points" d="M12,5h0" />
+          </svg>
+          {name}
+        </li>
+      ))}
+    </ul>
     {children}
   </figure>
 );
@@ -119,20 +129,6 @@ function Plot({ id, title, series, format }: Required<Omit<ChartProps, "children
     </svg>
   );
 }
-
-const Legend = ({ series }: { readonly series: readonly Series[] }) => (
-  <ul class="legend">
-    {series.map(({ name }, index) => (
-      <li>
-        <svg viewBox="0 0 24 10" aria-hidden="true" class={`line series-${index % seriesStyles}`}>
-          <polyline points="1,5 23,5" />
-          <path class="points" d="M12,5h0" />
-        </svg>
-        {name}
-      </li>
-    ))}
-  </ul>
-);
 
 const toMinute = (ms: number) => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 

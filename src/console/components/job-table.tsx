@@ -21,19 +21,14 @@ const jobColumns = (now: number): readonly Column<JobHealth>[] => [
     ),
     class: "nowrap",
   },
-  { title: "Last run", cell: (health) => <Runs health={health} now={now} />, class: "nowrap" },
+  { title: "Last run", cell: (health) => runsOf(health, now), class: "nowrap" },
   { title: "Brand", value: ({ brand }) => brand, class: "name" },
-  { title: "Last success", cell: (health) => <LastSuccess health={health} now={now} /> },
+  { title: "Last success", cell: (health) => lastSuccessOf(health, now) },
   { title: "Count", cell: ({ last }) => (last === null ? "" : <RunCount run={last} />), isNumber: true },
-  { title: "Next run", cell: (health) => <NextRun health={health} now={now} /> },
+  { title: "Next run", cell: (health) => nextRunOf(health, now) },
 ];
 
-interface JobRowProps {
-  readonly health: JobHealth;
-  readonly now: number;
-}
-
-const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowProps) => (
+const lastSuccessOf = ({ lastSuccess, isStale, isAhead }: JobHealth, now: number) => (
   <>
     {lastSuccess === null ? <span class="muted">never</span> : <Time at={lastSuccess} now={now} />}
     {isStale && <div class="stale">stale</div>}
@@ -41,7 +36,7 @@ const LastSuccess = ({ health: { lastSuccess, isStale, isAhead }, now }: JobRowP
   </>
 );
 
-function Runs({ health: { last, runningSince, isSlow }, now }: JobRowProps) {
+function runsOf({ last, runningSince, isSlow }: JobHealth, now: number) {
   if (last === null && runningSince === null) return <span class="muted">never run</span>;
   return (
     <>
@@ -52,7 +47,7 @@ function Runs({ health: { last, runningSince, isSlow }, now }: JobRowProps) {
   );
 }
 
-function NextRun({ health: { next, schedule, scheduleWords, pausedSince, pausedBy }, now }: JobRowProps) {
+function nextRunOf({ next, schedule, scheduleWords, pausedSince, pausedBy }: JobHealth, now: number) {
   if (pausedSince !== null) {
     return (
       <>

@@ -65,11 +65,7 @@ function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
   );
 }
 
-interface ItemProps {
-  readonly name: Child;
-  readonly about: Child;
-  readonly children?: Child;
-}
+type ItemProps = Readonly<Record<"name" | "about" | "children", Child>>;
 
 /** A list item instead of a table row, whose actions would be out of sight on a phone. */
 const Item = ({ name, about, children }: ItemProps) => (

@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
+import { parseId } from "../../base/id.ts";
 import type { Database } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import { type Generation, listGenerations } from "../../personalization/generation.ts";
@@ -27,10 +28,18 @@ export async function personalizationPage(context: ConsoleContext, request: Page
       ? { body: <NoPersonalization /> }
       : await lookUp(context, request, lookup, generations, `${root}/api/v1`);
   const { brand = lookup.brand, hasWidget = false } = result;
+  const key = lookup.value === undefined ? "choice" : lookup.by;
   return {
     body: (
       <>
-        <LookupForm lookup={{ ...lookup, brand }} generations={current} />
+        {/* Looks up the same name in another brand, or a choice, which the search does not cover. */}
+        <form class="filter" action="/personalization">
+          <TextField name={key} label={`${lookupLabels[key]}, exactly`} value={lookup.value} class="wide" />
+          <Select name="brand" label="Brand" options={current.map((each) => each.brand)} selected={brand} />
+          <button type="submit" class="primary">
+            Show
+          </button>
+        </form>
         {current.length !== 0 && (
           <p>
             <a href={urlWithQuery("/personalization/versions", { brand })}>Versions of {brand}</a>
@@ -96,8 +105,7 @@ async function lookUp(
 }
 
 async function listBrandStyles(database: Database, request: PageRequest, { id, brand, styles: count }: Generation) {
-  const after = Number(queryParameter(request, "after"));
-  const begin = Number.isSafeInteger(after) && after > 0 ? Math.min(after, 2 ** 31 - 1) : 0;
+  const begin = parseId(queryParameter(request, "after") ?? "") ?? 0;
   const found = await listStyles(database, id, styleLimit + 1, begin);
   const styles = found.slice(0, styleLimit);
   const last = found.length > styleLimit ? styles.at(-1)?.number : undefined;
@@ -144,22 +152,6 @@ async function renderGroups(
         <ChoiceGroupUsage group={group} brand={brand} styles={styles} />
       ))}
     </>
-  );
-}
-
-type LookupFormProps = { readonly lookup: Lookup; readonly generations: readonly Generation[] };
-
-/** Looks up the same name in another brand, or a choice, which the search does not cover. */
-function LookupForm({ lookup: { by, value, brand }, generations }: LookupFormProps) {
-  const key = value === undefined ? "choice" : by;
-  return (
-    <form class="filter" action="/personalization">
-      <TextField name={key} label={`${lookupLabels[key]}, exactly`} value={value} class="wide" />
-      <Select name="brand" label="Brand" options={generations.map((generation) => generation.brand)} selected={brand} />
-      <button type="submit" class="primary">
-        Show
-      </button>
-    </form>
   );
 }
 
