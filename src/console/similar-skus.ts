@@ -113,17 +113,12 @@ export async function listSimilarSkus(
   );
   const candidates = [...spellings, ...listPaddings(joined), ...ofProducts.filter((other) => fold(other) === folded)];
   const wanted = [...new Set(candidates)].filter((other) => other !== sku && other !== "");
-  const found = await Promise.all(
-    generations.map(async ({ id }) => ({
-      alike: folded === "" ? [] : await listAlike(database, id, folded),
-      spelled: wanted.length === 0 ? [] : await listKnownSkus(database, id, wanted),
-      longer: joined.length < minPrefixLength ? [] : await listSkusWithPrefix(database, id, joined, suggestionLimit),
-    })),
-  );
-  const similar = [
-    ...found.flatMap(({ alike }) => alike.filter((other) => other !== sku)),
-    ...found.flatMap(({ spelled }) => spelled),
-    ...found.flatMap(({ longer }) => longer),
-  ];
-  return [...new Set(similar)].slice(0, suggestionLimit);
+  const inEach = async (list: (generation: number) => Promise<string[]>) =>
+    (await Promise.all(generations.map(({ id }) => list(id)))).flat();
+  const similar = await Promise.all([
+    folded === "" ? [] : inEach((id) => listAlike(database, id, folded)),
+    wanted.length === 0 ? [] : inEach((id) => listKnownSkus(database, id, wanted)),
+    joined.length < minPrefixLength ? [] : inEach((id) => listSkusWithPrefix(database, id, joined, suggestionLimit)),
+  ]);
+  return [...new Set(similar.flat())].filter((other) => other !== sku).slice(0, suggestionLimit);
 }

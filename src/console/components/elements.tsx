@@ -102,6 +102,15 @@ export const EmptyState = ({ title, children }: { readonly title: string; readon
   </div>
 );
 
+/** @param things in the plural */
+export const NoMatch = ({ things, url }: { readonly things: string; readonly url: string }) => (
+  <EmptyState title={`No ${things} match these filters.`}>
+    <p>
+      Remove a filter, or show <a href={url}>all {things}</a>.
+    </p>
+  </EmptyState>
+);
+
 export type Fact = readonly [name: string, value: Child];
 
 export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (

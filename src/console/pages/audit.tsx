@@ -5,7 +5,7 @@ import { readNow } from "../../database/database.ts";
 import type { PageRequest } from "../../http/page.ts";
 import type { AuditRecord } from "../../operators/audit.ts";
 import { findAudit, listAudit, listOperators } from "../../operators/audit.ts";
-import { EmptyState, ExactTime, Facts, StackedTime } from "../components/elements.tsx";
+import { EmptyState, ExactTime, Facts, NoMatch, StackedTime } from "../components/elements.tsx";
 import { DayFields, FilterForm, parseDays, TextField } from "../components/fields.tsx";
 import { RunReport } from "../components/run-report.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -59,11 +59,7 @@ export async function auditPage({ database }: ConsoleContext, request: PageReque
 
 const NoRecords = ({ hasAny }: { readonly hasAny: boolean }) =>
   hasAny ? (
-    <EmptyState title="No records match these filters.">
-      <p>
-        Remove a filter, or show <a href="/audit">all records</a>.
-      </p>
-    </EmptyState>
+    <NoMatch things="records" url="/audit" />
   ) : (
     <EmptyState title="No operator has done anything yet.">
       <p>Sign-ins and actions in this console, and actions on the command line, are listed here.</p>

@@ -104,7 +104,12 @@ const ProductDetails = ({
       {selected === undefined ? (
         <p class="muted">Select a variant to see its metafields.</p>
       ) : (
-        <VariantMetafields variant={selected} />
+        <section aria-labelledby="variant">
+          <h3 id="variant">
+            Metafields of {selected.title} {selected.sku}
+          </h3>
+          <Metafields metafields={selected.metafields} owner={`the variant ${selected.title} ${selected.sku}`} />
+        </section>
       )}
     </Section>
     <Section id="metafields" title="Metafields">
@@ -134,15 +139,6 @@ const variantColumns = (product: Product): readonly Column<Variant>[] => [
   { title: "Weight", value: (variant) => `${variant.weight} ${variant.weight_unit}` },
   { title: "ID", value: ({ id }) => `${id}` },
 ];
-
-const VariantMetafields = ({ variant: { title, sku, metafields } }: { readonly variant: Variant }) => (
-  <section aria-labelledby="variant">
-    <h3 id="variant">
-      Metafields of {title} {sku}
-    </h3>
-    <Metafields metafields={metafields} owner={`the variant ${title} ${sku}`} />
-  </section>
-);
 
 const metafieldColumns: readonly Column<Metafield>[] = [
   {

@@ -12,6 +12,7 @@ import {
   CommaSeparated,
   EmptyState,
   Instant,
+  NoMatch,
   RunBadge,
   RunCount,
   runSeconds,
@@ -47,7 +48,7 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
         {timeline && timeline.rows.length > 0 && (
           <RunTimeline timeline={timeline} urlOfPeriod={(name) => urlOf(request, { period: name })} />
         )}
-        <RunFilters kinds={kinds} filter={filter} request={request} />
+        {filtersOf(request, kinds, filter)}
         {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) && (
           <ActionLinks>
             <ActionLink
@@ -108,13 +109,7 @@ const hasOtherFilters = ({ url }: PageRequest) =>
 
 const mayRetry = ({ outcome }: Run) => outcome !== null && outcome !== "succeeded";
 
-interface RunFiltersProps {
-  readonly request: PageRequest;
-  readonly kinds: readonly RunKind[];
-  readonly filter: PageFilter;
-}
-
-function RunFilters({ request, kinds, filter }: RunFiltersProps) {
+function filtersOf(request: PageRequest, kinds: readonly RunKind[], filter: PageFilter) {
   const period = queryParameter(request, "period");
   const hasFilters = [...request.url.searchParams].some(([name, value]) => value !== "" && name !== "period");
   const namesOf = (key: "job" | "brand") => [...new Set(kinds.map((kind) => kind[key]))].sort();
@@ -164,11 +159,7 @@ function Outcome({ row: { run, earlier, mayHaveMore } }: { readonly row: RunRow 
 
 const NoRuns = ({ hasAny }: { readonly hasAny: boolean }) =>
   hasAny ? (
-    <EmptyState title="No runs match these filters.">
-      <p>
-        Remove a filter, or show <a href="/runs">all runs</a>.
-      </p>
-    </EmptyState>
+    <NoMatch things="runs" url="/runs" />
   ) : (
     <EmptyState title="No jobs have run yet.">
       <p>
