@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { pluralize } from "../base/format.ts";
 import { personalizationPath } from "../contract/personalization.ts";
+import type { PageRequest } from "../http/page.ts";
 import type { Generation } from "../personalization/generation.ts";
 import { CommaSeparated, EmptyState, ExactTime, Preformatted, Section, SkuLink } from "./components/elements.tsx";
 import { TextField } from "./components/fields.tsx";
@@ -9,14 +10,7 @@ import type { ConsoleContext } from "./context.ts";
 import { explainSku } from "./explain-sku.ts";
 import { type FoundOffer, findOffer } from "./order-mark.ts";
 import { readSkuFacts, type SkuFacts } from "./sku-facts.ts";
-
-interface SkuLookup {
-  readonly sku: string;
-  /** Undefined for the brand that customers see. */
-  readonly brand: string | undefined;
-  /** An order's `_personalization`. */
-  readonly mark: string | undefined;
-}
+import { queryParameter } from "./urls.ts";
 
 /**
  * What shoppers see of a SKU and why, its products, and what an order of it was offered.
@@ -25,10 +19,13 @@ interface SkuLookup {
  */
 export async function lookUpSku(
   context: ConsoleContext,
-  { sku, brand, mark }: SkuLookup,
+  request: PageRequest,
+  sku: string,
   generations: readonly Generation[],
   endpoint: string,
 ) {
+  // Without a brand, the page shows the one that customers see. The mark is an order's `_personalization`.
+  const [brand, mark] = [queryParameter(request, "brand"), queryParameter(request, "mark")];
   const facts = await readSkuFacts(context, sku, brand, generations);
   const { offer, now, products } = facts;
   const served = facts.offering[0]?.brand;

@@ -157,14 +157,9 @@ const fileColumns: readonly Column<FileReport>[] = [
   { title: "SHA-256", cell: ({ sha256 }) => <code title={sha256}>{sha256.slice(0, 12)}…</code> },
 ];
 
-const TextList = ({
-  texts,
-  ...section
-}: {
-  readonly id: string;
-  readonly title: string;
-  readonly texts: readonly string[];
-}) =>
+type TextListProps = { readonly id: string; readonly title: string; readonly texts: readonly string[] };
+
+const TextList = ({ texts, ...section }: TextListProps) =>
   texts.length === 0 ? (
     ""
   ) : (

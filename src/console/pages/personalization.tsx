@@ -93,10 +93,7 @@ async function lookUp(
   endpoint: string,
 ): Promise<LookupResult> {
   const { database } = context;
-  if (by === "sku" && value !== undefined) {
-    const lookup = { sku: value, brand: queryParameter(request, "brand"), mark: queryParameter(request, "mark") };
-    return await lookUpSku(context, lookup, generations, endpoint);
-  }
+  if (by === "sku" && value !== undefined) return await lookUpSku(context, request, value, generations, endpoint);
   const generation = generations.find((each) => each.isCurrent && each.brand === brand);
   if (generation === undefined) return { body: <EmptyState title={`${brand} has no current generation.`} /> };
   if (value === undefined) return { body: await listBrandStyles(database, request, generation) };
