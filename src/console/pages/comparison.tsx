@@ -50,7 +50,7 @@ export async function comparisonPage(context: ConsoleContext, request: PageReque
         {from !== undefined &&
           to !== undefined &&
           from !== to &&
-          (await compare(context, request, brand, from.id, to.id))}
+          (await compare(context, { request, brand, from: from.id, to: to.id }))}
       </>
     ),
   };
@@ -65,7 +65,16 @@ function selectPair(request: PageRequest, generations: readonly Generation[]): P
   return [requested("from") ?? generations.find(({ id }) => to !== undefined && id < to.id), to];
 }
 
-async function compare(context: ConsoleContext, request: PageRequest, brand: string, from: number, to: number) {
+/** Two generations of a brand. */
+interface Comparison {
+  readonly request: PageRequest;
+  readonly brand: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+async function compare(context: ConsoleContext, comparison: Comparison) {
+  const { request, from, to } = comparison;
   const ifStored = unlessRemoved(context.database);
   const difference = await context.compare(from, to).catch(ifStored);
   if (difference === undefined) {
@@ -77,37 +86,34 @@ async function compare(context: ConsoleContext, request: PageRequest, brand: str
   }
   const item = itemOf(request);
   const changes = item && (await readChanges(context, item, from, to).catch(ifStored));
-  const shared = { request, brand };
   return (
     <>
-      {item && changes && <ChangedValues item={item} changes={changes} brand={brand} from={from} to={to} />}
-      <Difference {...shared} id="skus" title="SKUs" difference={difference.skus} kind="sku" />
-      <Difference {...shared} id="styles" title="Styles" difference={difference.styles} kind="style" />
-      <Difference {...shared} id="choice-groups" title="Choice groups" difference={difference.groups} kind="group" />
+      {item && changes && <ChangedValues {...comparison} item={item} changes={changes} />}
+      <Difference {...comparison} kind="sku" difference={difference.skus} />
+      <Difference {...comparison} kind="style" difference={difference.styles} />
+      <Difference {...comparison} kind="group" difference={difference.groups} />
     </>
   );
 }
 
-const titles = { sku: "SKU", style: "Style", group: "Choice group" } as const;
-const rowTitles = { sku: "Style", style: "Line", group: "Choice" } as const;
+/** The names of each kind: of one, of its rows, and of all. */
+const nouns = {
+  sku: { one: "SKU", row: "Style", all: "SKUs", id: "skus" },
+  style: { one: "Style", row: "Line", all: "Styles", id: "styles" },
+  group: { one: "Choice group", row: "Choice", all: "Choice groups", id: "choice-groups" },
+} as const;
 
-interface ChangedValuesProps {
-  readonly item: Item;
-  readonly changes: readonly ValueChange[];
-  readonly brand: string;
-  readonly from: number;
-  readonly to: number;
-}
+type ChangedValuesProps = Comparison & { readonly item: Item; readonly changes: readonly ValueChange[] };
 
 function ChangedValues({ item: { kind, name }, changes, brand, from, to }: ChangedValuesProps) {
   const columns: readonly Column<ValueChange>[] = [
-    { title: rowTitles[kind], value: ({ row }) => row },
+    { title: nouns[kind].row, value: ({ row }) => row },
     { title: "Field", cell: ({ field }) => <code>{field}</code> },
     { title: `Before, in ${from}`, cell: ({ before }) => <Value value={before} />, class: "break-anywhere" },
     { title: `After, in ${to}`, cell: ({ after }) => <Value value={after} />, class: "break-anywhere" },
   ];
   return (
-    <Section id="values" title={`${titles[kind]} ${name}: old and new values`}>
+    <Section id="values" title={`${nouns[kind].one} ${name}: old and new values`}>
       <Table columns={columns} rows={changes} label={`Changed values of ${name}`}>
         <EmptyState title={`The values of ${name} are the same in both generations.`} />
       </Table>
@@ -121,16 +127,9 @@ function ChangedValues({ item: { kind, name }, changes, brand, from, to }: Chang
 const Value = ({ value }: { readonly value: string | null }) =>
   value || <span class="muted">{value === null ? "none" : "empty"}</span>;
 
-interface DifferenceProps {
-  readonly id: string;
-  readonly title: string;
-  readonly difference: NamesDifference;
-  readonly kind: ItemKind;
-  readonly request: PageRequest;
-  readonly brand: string;
-}
+type DifferenceProps = Comparison & { readonly kind: ItemKind; readonly difference: NamesDifference };
 
-function Difference({ id, title, difference, kind, request, brand }: DifferenceProps) {
+function Difference({ kind, difference, request, brand }: DifferenceProps) {
   /** Links changed names to their values, and added ones to the lookup. */
   const linkTo = (name: string, change: string) => {
     if (change === "removed") return name;
@@ -141,7 +140,7 @@ function Difference({ id, title, difference, kind, request, brand }: DifferenceP
   };
   const changes = Object.entries(difference) as [string, DifferingNames][];
   return (
-    <Section id={id} title={title}>
+    <Section id={nouns[kind].id} title={nouns[kind].all}>
       {changes.every(([, { count }]) => count === 0) ? (
         <p class="muted">No differences.</p>
       ) : (

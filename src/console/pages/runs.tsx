@@ -48,7 +48,7 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
         {timeline && timeline.rows.length > 0 && (
           <RunTimeline timeline={timeline} urlOfPeriod={(name) => urlOf(request, { period: name })} />
         )}
-        {filtersOf(request, kinds, filter)}
+        {renderFilters(request, kinds, filter)}
         {mayOperate(request) && rows.some(({ run }) => mayRetry(run)) && !hasOtherFilters(request) && (
           <ActionLinks>
             <ActionLink
@@ -109,7 +109,7 @@ const hasOtherFilters = ({ url }: PageRequest) =>
 
 const mayRetry = ({ outcome }: Run) => outcome !== null && outcome !== "succeeded";
 
-function filtersOf(request: PageRequest, kinds: readonly RunKind[], filter: PageFilter) {
+function renderFilters(request: PageRequest, kinds: readonly RunKind[], filter: PageFilter) {
   const period = queryParameter(request, "period");
   const hasFilters = [...request.url.searchParams].some(([name, value]) => value !== "" && name !== "period");
   const namesOf = (key: "job" | "brand") => [...new Set(kinds.map((kind) => kind[key]))].sort();
