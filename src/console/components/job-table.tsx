@@ -41,7 +41,7 @@ function runsOf({ last, runningSince, isSlow }: JobHealth, now: number) {
   return (
     <>
       {runningSince !== null && <RunBadge run={{ outcome: null }} />}
-      {runningSince !== null && isSlow && <span class="stale"> unusually long</span>}{" "}
+      {isSlow && <span class="stale"> unusually long</span>}{" "}
       {last !== null && <LastRun run={last} now={now} id={elementId("last-run", last.id)} />}
     </>
   );

@@ -33,7 +33,6 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
   const images = context.servesSampleImages === true ? withSampleImageUrls(product.images, root) : product.images;
   const origins = imageOrigins(images);
   const now = Date.parse(await readNow(database));
-  const variantId = queryParameter(request, "variant");
   return {
     title: product.title === "" ? `Product ${product.id}` : product.title,
     body: (
@@ -45,7 +44,7 @@ export async function productPage(context: ConsoleContext, request: PageRequest)
           ]}
         />
         <ProductImages images={images} allowedOrigins={origins} />
-        <ProductDetails product={product} selected={product.variants.find(({ id }) => `${id}` === variantId)} />
+        <ProductDetails product={product} variant={queryParameter(request, "variant")} />
       </>
     ),
     allowedOrigins: { images: origins },
@@ -86,43 +85,40 @@ function readBy(state: ProductState | undefined): string {
   return state.way === "import" ? "import" : `${state.way}, in ${formatNumber(tookMs)} ms`;
 }
 
-const ProductDetails = ({
-  product,
-  selected,
-}: {
-  readonly product: Product;
-  readonly selected: Variant | undefined;
-}) => (
-  <>
-    <Section id="options" title="Options">
-      <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />
-    </Section>
-    <Section id="variants" title={`Variants (${formatNumber(product.variants.length)})`}>
-      <Table columns={variantColumns(product)} rows={product.variants} label="Variants">
-        <EmptyState title="No variants" />
-      </Table>
-      {selected === undefined ? (
-        <p class="muted">Select a variant to see its metafields.</p>
-      ) : (
-        <section aria-labelledby="variant">
-          <h3 id="variant">
-            Metafields of {selected.title} {selected.sku}
-          </h3>
-          <Metafields metafields={selected.metafields} owner={`the variant ${selected.title} ${selected.sku}`} />
-        </section>
-      )}
-    </Section>
-    <Section id="metafields" title="Metafields">
-      <Metafields metafields={product.metafields} owner="the product" />
-    </Section>
-    <Section id="json" title="JSON">
-      <details>
-        <summary>Show the stored product</summary>
-        <Preformatted label="Product as JSON" text={toReadableJson(product)} />
-      </details>
-    </Section>
-  </>
-);
+function ProductDetails({ product, variant }: { readonly product: Product; readonly variant: string | undefined }) {
+  const selected = product.variants.find(({ id }) => `${id}` === variant);
+  return (
+    <>
+      <Section id="options" title="Options">
+        <Facts facts={product.options.map(({ name, values }) => [name, values.join(", ")] as const)} />
+      </Section>
+      <Section id="variants" title={`Variants (${formatNumber(product.variants.length)})`}>
+        <Table columns={variantColumns(product)} rows={product.variants} label="Variants">
+          <EmptyState title="No variants" />
+        </Table>
+        {selected === undefined ? (
+          <p class="muted">Select a variant to see its metafields.</p>
+        ) : (
+          <section aria-labelledby="variant">
+            <h3 id="variant">
+              Metafields of {selected.title} {selected.sku}
+            </h3>
+            <Metafields metafields={selected.metafields} owner={`the variant ${selected.title} ${selected.sku}`} />
+          </section>
+        )}
+      </Section>
+      <Section id="metafields" title="Metafields">
+        <Metafields metafields={product.metafields} owner="the product" />
+      </Section>
+      <Section id="json" title="JSON">
+        <details>
+          <summary>Show the stored product</summary>
+          <Preformatted label="Product as JSON" text={toReadableJson(product)} />
+        </details>
+      </Section>
+    </>
+  );
+}
 
 const variantColumns = (product: Product): readonly Column<Variant>[] => [
   {
