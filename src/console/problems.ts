@@ -21,8 +21,7 @@ export function listProblems(
   // Missing data is normal until its job has succeeded, or if no job is configured.
   const hasSucceeded = (names: readonly string[]) =>
     jobs.some(({ job, lastSuccess }) => names.includes(job) && lastSuccess !== null);
-  const isEmpty = productCount === 0 && brands.length === 0;
-  if (isEmpty && jobs.length === 0) {
+  if (productCount === 0 && brands.length === 0 && jobs.length === 0) {
     problems.push({
       text: "Nothing is stored, and no jobs are configured. Import files: pds import products FILE, pds import personalization FOLDER.",
     });

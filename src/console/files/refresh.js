@@ -36,14 +36,6 @@ function readSeconds() {
   }
 }
 
-function saveSeconds() {
-  try {
-    localStorage.setItem(storageKey, `${seconds}`);
-  } catch {
-    // Without storage, the choice lasts until the page is left.
-  }
-}
-
 /** Takes over the content, title, and icon of another page. Elements are matched by id, wherever they are. */
 function update(page) {
   const { activeElement } = document;
@@ -126,7 +118,11 @@ label.append("Refresh ", select);
 for (const [value, text] of choices) select.append(new Option(text, value, false, value === seconds));
 select.addEventListener("change", () => {
   seconds = Number(select.value);
-  saveSeconds();
+  try {
+    localStorage.setItem(storageKey, `${seconds}`);
+  } catch {
+    // Without storage, the choice lasts until the page is left.
+  }
   dueAt = 0;
   status.textContent = seconds === 0 ? "Refresh is off. " : "";
   check();

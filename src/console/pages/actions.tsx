@@ -17,33 +17,32 @@ const maxRuns = 50;
 /** `GET /actions`: everything that an operator can do. */
 export async function actionsPage({ database, jobs }: ConsoleContext, request: PageRequest): Promise<PageContent> {
   if (!mayOperate(request)) return { body: <ReadOnly viewer={request.viewer} /> };
-  const [configured, generations, kinds, now] = await Promise.all([
+  const [configured, generations, kinds] = await Promise.all([
     jobs(),
     listGenerations(database),
     listRunKinds(database),
-    readNow(database),
   ]);
+  const current = generations.filter(({ isCurrent }) => isCurrent);
+  const now = Date.parse(await readNow(database));
   const { runs: running } = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
   return {
     body: (
       <>
         <p>Each action shows what it will do before you confirm it, and is recorded in the audit.</p>
         <Section id="jobs" title="Jobs">
-          {configured.length === 0 ? <NoJobs /> : <Jobs jobs={configured} now={Date.parse(now)} />}
+          {listOf(
+            configured.map((job) => jobItem(job, now)),
+            <NoJobs />,
+          )}
         </Section>
         <Section id="running" title="Runs in progress">
-          {running.length === 0 ? (
-            <EmptyState title="No runs are in progress." />
-          ) : (
-            <Running runs={running} now={Date.parse(now)} />
+          {listOf(
+            running.map((run) => runItem(run, now)),
+            <EmptyState title="No runs are in progress." />,
           )}
         </Section>
         <Section id="brands" title="Personalization by brand">
-          {generations.length === 0 ? (
-            <EmptyState title="No personalization is stored." />
-          ) : (
-            <Brands generations={generations} />
-          )}
+          {listOf(current.map(brandItem), <EmptyState title="No personalization is stored." />)}
         </Section>
       </>
     ),
@@ -65,6 +64,9 @@ function ReadOnly({ viewer }: { readonly viewer: Viewer | undefined }) {
   );
 }
 
+const listOf = (items: readonly Child[], empty: Child): Child =>
+  items.length === 0 ? empty : <ul class="plain-list">{items}</ul>;
+
 type ItemProps = Readonly<Record<"name" | "about" | "children", Child>>;
 
 /** A list item instead of a table row, whose actions would be out of sight on a phone. */
@@ -77,60 +79,46 @@ const Item = ({ name, about, children }: ItemProps) => (
   </li>
 );
 
-const Jobs = ({ jobs, now }: { readonly jobs: readonly JobHealth[]; readonly now: number }) => (
-  <ul class="plain-list">
-    {jobs.map(({ job, brand, last, isImport, pausedSince }) => {
-      const action = (name: string, text: string) => (
-        <ActionLink action={name} fields={{ job, brand }} of={`${job} for ${brand}`}>
-          {text}
-        </ActionLink>
-      );
-      const state = last === null ? "never run" : <LastRun run={last} now={now} />;
-      return (
-        <Item name={`${job} for ${brand}`} about={[state, pausedSince === null ? "" : ", paused"]}>
-          {action("run", "Run now")}
-          {isImport === true && action("dry-run", "Dry run")}
-          {pausedSince === null ? action("pause", "Pause") : action("resume", "Resume")}
-        </Item>
-      );
-    })}
-  </ul>
+function jobItem({ job, brand, last, isImport, pausedSince }: JobHealth, now: number) {
+  const action = (name: string, text: string) => (
+    <ActionLink action={name} fields={{ job, brand }} of={`${job} for ${brand}`}>
+      {text}
+    </ActionLink>
+  );
+  const state = last === null ? "never run" : <LastRun run={last} now={now} />;
+  return (
+    <Item name={`${job} for ${brand}`} about={[state, pausedSince === null ? "" : ", paused"]}>
+      {action("run", "Run now")}
+      {isImport === true && action("dry-run", "Dry run")}
+      {pausedSince === null ? action("pause", "Pause") : action("resume", "Resume")}
+    </Item>
+  );
+}
+
+const runItem = ({ id, job, brand, startedAt, cancelled }: Run, now: number) => (
+  <Item
+    name={<a href={`/runs/${id}`}>Run {id}</a>}
+    about={[
+      `${job} for ${brand}, started `,
+      <Time at={startedAt} now={now} />,
+      cancelled === null ? "" : `, ${cancelled}`,
+    ]}
+  >
+    {cancelled === null && (
+      <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
+        Cancel
+      </ActionLink>
+    )}
+  </Item>
 );
 
-const Running = ({ runs, now }: { readonly runs: readonly Run[]; readonly now: number }) => (
-  <ul class="plain-list">
-    {runs.map(({ id, job, brand, startedAt, cancelled }) => (
-      <Item
-        name={<a href={`/runs/${id}`}>Run {id}</a>}
-        about={[
-          `${job} for ${brand}, started `,
-          <Time at={startedAt} now={now} />,
-          cancelled === null ? "" : `, ${cancelled}`,
-        ]}
-      >
-        {cancelled === null && (
-          <ActionLink action="cancel" fields={{ run: id }} of={`run ${id}`}>
-            Cancel
-          </ActionLink>
-        )}
-      </Item>
-    ))}
-  </ul>
-);
-
-const Brands = ({ generations }: { readonly generations: readonly Generation[] }) => (
-  <ul class="plain-list">
-    {generations
-      .filter(({ isCurrent }) => isCurrent)
-      .map(({ id, brand, skus }) => (
-        <Item name={brand} about={`generation ${id} with ${pluralize(skus, "SKU")}`}>
-          <a class="action" href={urlWithQuery("/personalization/versions", { brand })}>
-            Roll back<span class="visually-hidden"> {brand}</span>
-          </a>
-          <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
-            Remove
-          </ActionLink>
-        </Item>
-      ))}
-  </ul>
+const brandItem = ({ id, brand, skus }: Generation) => (
+  <Item name={brand} about={`generation ${id} with ${pluralize(skus, "SKU")}`}>
+    <a class="action" href={urlWithQuery("/personalization/versions", { brand })}>
+      Roll back<span class="visually-hidden"> {brand}</span>
+    </a>
+    <ActionLink action="remove-brand" fields={{ brand }} of={brand}>
+      Remove
+    </ActionLink>
+  </Item>
 );
