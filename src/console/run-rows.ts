@@ -27,7 +27,7 @@ export async function listRunRows(
   kinds: readonly RunKind[],
   filter: RunFilter,
 ): Promise<FoundRows> {
-  const folds = filter.standing === undefined && filter.text === undefined;
+  const folds = filter.status === undefined && filter.text === undefined;
   const rows: { run: Run; earlier: Run[] }[] = [];
   const lastOf = new Map<string, (typeof rows)[number]>();
   let { before } = filter;

@@ -42,7 +42,7 @@ export const untilNow = ({ now }: Engine) => `coalesce(finished_at, '') <= ${now
 export interface RunFilter {
   readonly job?: string | undefined;
   readonly brand?: string | undefined;
-  readonly standing?: RunStatus | undefined;
+  readonly status?: RunStatus | undefined;
   /** Inclusive; ISO 8601 in UTC. */
   readonly from?: string | undefined;
   /** Exclusive. */
@@ -107,14 +107,14 @@ const parametersOf = ({ before, first, days }: Range) => [before, first, ...days
 async function listInRange(
   { read, engine }: Queryable,
   kinds: readonly RunKind[],
-  { job, brand, standing }: RunFilter,
+  { job, brand, status }: RunFilter,
   range: Range,
   limit: number,
 ): Promise<Run[]> {
-  const condition = standing === undefined ? "" : `AND ${conditions[standing]}`;
+  const condition = status === undefined ? "" : `AND ${conditions[status]}`;
   const inRange = (place: number) =>
     `${isInRange(range, place)} AND ${untilNow(engine)} ${condition} ORDER BY id DESC LIMIT ${limit}`;
-  if (job === undefined && brand === undefined && standing === undefined) {
+  if (job === undefined && brand === undefined && status === undefined) {
     return await read<Run>(`SELECT ${runColumns} FROM run WHERE ${inRange(1)}`, parametersOf(range));
   }
   const wanted = kinds.filter((kind) => (job ?? kind.job) === kind.job && (brand ?? kind.brand) === kind.brand);
@@ -170,7 +170,7 @@ type Searched = Pick<Run, "id" | "job" | "brand" | "outcome"> & { readonly reaso
 /** Reads the reasons in small steps, so that other requests do not wait. */
 async function searchReasons(
   { read, engine }: Queryable,
-  { job, brand, standing, text }: RunFilter & { readonly text: string },
+  { job, brand, status, text }: RunFilter & { readonly text: string },
   range: Range,
   limit: number,
 ): Promise<FoundRuns> {
@@ -179,7 +179,7 @@ async function searchReasons(
     run.reason.toLowerCase().includes(wanted) &&
     (job ?? run.job) === run.job &&
     (brand ?? run.brand) === run.brand &&
-    (standing ?? run.outcome) === run.outcome;
+    (status ?? run.outcome) === run.outcome;
   const ids: number[] = [];
   let stoppedAt: number | undefined = range.before;
   for (let steps = 0; stoppedAt !== undefined && ids.length < limit && steps < stepsPerSearch; steps++) {

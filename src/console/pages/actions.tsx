@@ -24,7 +24,7 @@ export async function actionsPage({ database, jobs }: ConsoleContext, request: P
   ]);
   const current = generations.filter(({ isCurrent }) => isCurrent);
   const now = Date.parse(await readNow(database));
-  const { runs: running } = await listRunsBefore(database, kinds, { standing: "running" }, maxRuns);
+  const { runs: running } = await listRunsBefore(database, kinds, { status: "running" }, maxRuns);
   return {
     body: (
       <>

@@ -53,7 +53,7 @@ export async function runsPage(context: ConsoleContext, request: PageRequest): P
           <ActionLinks>
             <ActionLink
               action="retry-matching"
-              fields={{ job: filter.job, brand: filter.brand, outcome: filter.standing }}
+              fields={{ job: filter.job, brand: filter.brand, outcome: filter.status }}
             >
               Retry all that match
             </ActionLink>
@@ -94,7 +94,7 @@ function filterOf(request: PageRequest): PageFilter {
   return {
     job: queryParameter(request, "job"),
     brand: queryParameter(request, "brand"),
-    standing: runStatuses.find((status) => status === queryParameter(request, "outcome")),
+    status: runStatuses.find((status) => status === queryParameter(request, "outcome")),
     text: queryParameter(request, "text")?.slice(0, maxTextLength),
     ...parseDays(request),
     before: parseId(queryParameter(request, "before") ?? ""),
@@ -123,7 +123,7 @@ function renderFilters(request: PageRequest, kinds: readonly RunKind[], filter: 
         name="outcome"
         label="Outcome"
         options={withAll("All outcomes", runStatuses)}
-        selected={filter.standing}
+        selected={filter.status}
       />
       <DayFields days={filter} />
       <TextField type="search" name="text" label="Text in the reason" value={filter.text} class="wide" />

@@ -89,7 +89,7 @@ export const planRetries: Action = async (context, parameters) => {
   if ((parameters.get("runs") || runs) !== runs) {
     throw new ServiceError("conflict", "The runs that match have changed since this form was loaded.");
   }
-  const { job, brand, standing: outcome } = filter;
+  const { job, brand, status: outcome } = filter;
   const fields = Object.entries({ job, brand, outcome, runs }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value]],
   );
@@ -117,10 +117,10 @@ export const planRetries: Action = async (context, parameters) => {
 
 function filterOf(parameters: URLSearchParams): RunFilter {
   const outcome = parameters.get("outcome") || undefined;
-  const standing = runStatuses.find((status) => status === outcome);
+  const status = runStatuses.find((each) => each === outcome);
   // An unknown outcome must not select all runs.
-  if (standing !== outcome) throw new ServiceError("bad_request", `${outcome} is not an outcome of a run.`);
-  return { job: parameters.get("job") || undefined, brand: parameters.get("brand") || undefined, standing };
+  if (status !== outcome) throw new ServiceError("bad_request", `${outcome} is not an outcome of a run.`);
+  return { job: parameters.get("job") || undefined, brand: parameters.get("brand") || undefined, status };
 }
 
 interface Retriable {
