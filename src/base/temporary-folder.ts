@@ -1,5 +1,5 @@
-import { closeSync, openSync, readFileSync, readlinkSync, writeSync } from "node:fs";
-import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { closeSync, mkdtempSync, openSync, readFileSync, readlinkSync, writeSync } from "node:fs";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ServiceError } from "./errors.ts";
@@ -17,10 +17,15 @@ const abandonedMs = 8 * 86_400_000;
 
 /** @throws ServiceError `unavailable` if the folder cannot be created */
 export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promise<TemporaryFolder> {
-  const parent = tmpdir();
   await removeOrphanedFolders();
+  return createTemporaryFolderNow(kind);
+}
+
+/** Like {@link createTemporaryFolder}, but does not remove the folders of killed processes. */
+export function createTemporaryFolderNow(kind: (typeof kinds)[number]): TemporaryFolder {
+  const parent = tmpdir();
   try {
-    const path = await mkdtemp(join(parent, `pds-${kind}-${process.pid}-${startOf("self")}-${machine()}-`));
+    const path = mkdtempSync(join(parent, `pds-${kind}-${process.pid}-${startOf("self")}-${machine()}-`));
     return { path, remove: () => rm(path, { recursive: true, force: true }) };
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;

@@ -30,11 +30,7 @@ describe("the row sorter", () => {
         async (rows, isSmall) => {
           await using sorter = new RowSorter(isSmall ? 1200 : 100_000);
           for (const [name, value] of rows) {
-            let offset = sorter.reserve(name, 1);
-            if (offset < 0) {
-              await sorter.spill();
-              offset = sorter.reserve(name, 1);
-            }
+            const offset = sorter.reserve(name, 1);
             sorter.bytes[offset] = value;
             sorter.commit(offset + 1);
           }
@@ -60,7 +56,6 @@ describe("the row sorter", () => {
     await using sorter = new RowSorter(100);
     const contents = { a: 10, b: 1000, c: 10 };
     for (const [name, size] of Object.entries(contents)) {
-      if (sorter.reserve(name, size) < 0) await sorter.spill();
       const offset = sorter.reserve(name, size);
       expect(offset).toBePositive();
       sorter.bytes.fill(1, offset, offset + size);
@@ -108,15 +103,11 @@ describe("the table of names", () => {
 test("users are counted, and the first are kept as examples, in memory and through files", async () => {
   for (const memoryBytes of [4096, 120]) {
     await using usage = new UsageCounter(3, memoryBytes);
-    const add = async (number: number, user: string) => {
-      while (!usage.tryAdd(number, user)) await usage.makeRoom();
-    };
     for (let user = 0; user < 5; user++) {
-      await add(70_000, `b${user}`);
-      await add(1, `é${user}`);
+      usage.add(70_000, `b${user}`);
+      usage.add(1, `é${user}`);
     }
-    await add(2, "only");
-    await usage.finish();
+    usage.add(2, "only");
     expect([1, 2, 3, 70_000, 80_000].map((number) => usage.countOf(number))).toEqual([5, 1, 0, 5, 0]);
     const examples = [1, 2, 3, 70_000, 80_000].map((number) => usage.takeExamplesOf(number));
     expect(examples).toEqual([["é0", "é1", "é2"], ["only"], [], ["b0", "b1", "b2"], []]);

@@ -18,7 +18,7 @@ import { NameTable, tooManyNames } from "../name-table.ts";
 import { maxStylesOfGroup } from "../store.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import { ChoiceCounter } from "./choice-counter.ts";
-import { type OnDuplicate, readSkus, readTextGroups, type TextGroup, toJsonRows } from "./feed-groups.ts";
+import { type OnDuplicate, readSkus, readTextGroups, type TextRow, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { type GenerationSize, loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
@@ -42,8 +42,6 @@ export interface BuildContext {
   readonly current: number | undefined;
   /** The generation to load; undefined for a dry run. */
   readonly generation: number | undefined;
-  /** File names for messages. */
-  readonly files: Readonly<Record<ListName, string>>;
   readonly signal: AbortSignal;
   /** Called for each batch, with the number of rows merged so far. */
   readonly onProgress: (merged: number, isDone: boolean) => void;
@@ -53,18 +51,12 @@ export interface Built {
   /** Compared with the current generation; null if there is none. */
   readonly differences: Pick<PersonalizationReport, "skus" | "styles" | "choices">;
   readonly size: GenerationSize;
-  /** Rows that a later row with the same key replaced. */
-  readonly duplicates: Readonly<Record<ListName, FirstInFile<Duplicate>>>;
+  /** Descriptions of rows that a later row with the same key replaced. */
+  readonly duplicates: Readonly<Record<ListName, FirstInFile<string>>>;
   readonly orphans: Omit<PersonalizationReport["orphans"], "linesWithoutStyle">;
   readonly usesChoices: boolean;
   /** All that differs from the current generation; undefined if unknown or too many. */
   readonly fingerprints: readonly number[] | undefined;
-}
-
-export interface Duplicate {
-  readonly line: number;
-  readonly earlier: number;
-  readonly key: string;
 }
 
 /**
@@ -85,9 +77,9 @@ export class GenerationBuilder implements AsyncDisposable {
   readonly #stylesOf = new UsageCounter(maxStylesOfGroup);
   readonly #groupNames = new NameTable();
   readonly #duplicates = {
-    pzlines: new FirstInFile<Duplicate>(reportedNotes),
-    pzstyles: new FirstInFile<Duplicate>(reportedNotes),
-    pzchoices: new FirstInFile<Duplicate>(reportedNotes),
+    pzlines: new FirstInFile<string>(reportedNotes),
+    pzstyles: new FirstInFile<string>(reportedNotes),
+    pzchoices: new FirstInFile<string>(reportedNotes),
   };
   readonly #garbage = new GarbageCollector();
   #usesChoices = false;
@@ -102,7 +94,6 @@ export class GenerationBuilder implements AsyncDisposable {
     const { current } = this.#context;
     const skus = await this.#buildSkus();
     await this.#rows.release("pzlines");
-    await this.#skusOf.finish();
     // The names of styles with rows come with the rows.
     this.#rows.styleNames.drop(this.#rows.definedStyles);
     for (const { key, content } of this.#rows.groups("pzchoices")) {
@@ -111,7 +102,6 @@ export class GenerationBuilder implements AsyncDisposable {
     }
     const definedGroups = this.#groupNames.size;
     const styles = await this.#buildStyles();
-    await this.#stylesOf.finish();
     const choices = await this.#buildGroups(definedGroups);
     this.#context.onProgress(this.#merged, true);
     return {
@@ -153,7 +143,7 @@ export class GenerationBuilder implements AsyncDisposable {
       this.#merged += read;
       count += styles.length;
       const sku = decodeText(key);
-      for (const style of styles) while (!this.#skusOf.tryAdd(style, sku)) await this.#skusOf.makeRoom();
+      for (const style of styles) this.#skusOf.add(style, sku);
       if (comparison !== undefined) while (!comparison.tryAdd(key, lines)) await comparison.loadPage();
       if (this.#add(loader, { sku, lines }, lines.length)) await this.#send(loader);
     }
@@ -174,10 +164,8 @@ export class GenerationBuilder implements AsyncDisposable {
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
       const groups = new Set(rows.map(({ values }) => this.#groupNames.add(values[choiceTypeOfStyle] as string)));
       this.#usesChoices ||= rows.some(({ values }) => values[choiceTypeOfStyle] !== "");
-      if (this.#groupNames.isFull) throw this.#tooManyGroups("pzstyles", rows[0]?.line);
-      for (const group of groups) {
-        while (!this.#stylesOf.tryAdd(group, `${number}`)) await this.#stylesOf.makeRoom();
-      }
+      if (this.#groupNames.isFull) throw this.#tooManyGroups("pzstyles", (rows[0] as TextRow).line);
+      for (const group of groups) this.#stylesOf.add(group, `${number}`);
       const skus = this.#skusOf.countOf(number);
       if (skus === 0) this.#addUnused(unused, "pzstyles", name, rows);
       const examples = this.#skusOf.takeExamplesOf(number);
@@ -227,13 +215,17 @@ export class GenerationBuilder implements AsyncDisposable {
     return { rows: count, unused: toOccurrences(unused), missing, difference };
   }
 
-  #tooManyGroups(list: ListName, line: number | undefined): ServiceError {
-    return tooManyNames(this.#groupNames, `${this.#context.files[list]}:${line}`, "choice types");
+  #tooManyGroups(list: ListName, line: number): ServiceError {
+    return tooManyNames(this.#groupNames, this.#rows.place(list, line), "choice types");
   }
 
   #onDuplicate(list: ListName): OnDuplicate {
     const duplicates = this.#duplicates[list];
-    return ({ line, earlier, key }) => duplicates.add(line, () => ({ line, earlier, key: excerpt(key().join(", ")) }));
+    return ({ line, earlier, key }) =>
+      duplicates.add(line, () => {
+        const described = `duplicate key ${excerpt(key().join(", "))}, first at line ${earlier}; the last one wins`;
+        return `${this.#rows.place(list, line)}: ${described}`;
+      });
   }
 
   #loader<Row>(
@@ -259,9 +251,9 @@ export class GenerationBuilder implements AsyncDisposable {
     return new OrderedComparison(this.#garbage.countPages(walkFragments(database, current, kind), bytesOf), visitor);
   }
 
-  #addUnused(unused: FirstInFile<string>, list: ListName, name: string, rows: TextGroup["rows"]): void {
+  #addUnused(unused: FirstInFile<string>, list: ListName, name: string, rows: readonly TextRow[]): void {
     const line = Math.min(...rows.map((row) => row.line));
-    unused.add(line, () => `${this.#context.files[list]}:${line}: ${excerpt(name)}`);
+    unused.add(line, () => `${this.#rows.place(list, line)}: ${excerpt(name)}`);
   }
 
   async #send<Row>(loader: BatchLoader<Row>): Promise<void> {

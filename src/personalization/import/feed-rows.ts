@@ -37,7 +37,7 @@ export class FeedRows implements AsyncDisposable {
   };
   readonly #files: Readonly<Record<ListName, { readonly name: string }>>;
 
-  /** @param files file names for messages */
+  /** @param files their names are for messages */
   constructor(files: Readonly<Record<ListName, { readonly name: string }>>) {
     this.#files = files;
   }
@@ -55,52 +55,48 @@ export class FeedRows implements AsyncDisposable {
   }
 
   /**
-   * @returns false if there is no room; then call {@link makeRoom}, and add the row again
-   * @throws ServiceError `invalid_input` if there are too many styles
+   * @throws ServiceError `invalid_input` if there are too many styles; `unavailable` if the
+   *   temporary folder is full
    */
-  tryAdd(list: ListName, row: FeedRow): boolean {
-    const isAdded = list === "pzlines" ? this.#tryAddLine(row) : this.#tryAddText(list, row);
-    if (isAdded) this.count++;
-    return isAdded;
+  add(list: ListName, row: FeedRow): void {
+    if (list === "pzlines") this.#addLine(row);
+    else this.#addText(list, row);
+    this.count++;
+  }
+
+  /** The file and line, for messages. */
+  place(list: ListName, line: number): string {
+    return `${this.#files[list].name}:${line}`;
   }
 
   #tooManyStyles(list: ListName, line: number): ServiceError {
-    return tooManyNames(this.styleNames, `${this.#files[list].name}:${line}`, "style codes");
+    return tooManyNames(this.styleNames, this.place(list, line), "style codes");
   }
 
-  #tryAddLine({ line, values }: FeedRow): boolean {
+  #addLine({ line, values }: FeedRow): void {
     const sorter = this.#sorters.pzlines;
     const [sequence, status] = [values[sequenceOfLine] as string, values[statusOfLine] as string];
     const offset = sorter.reserve(values[skuOfLine] as string, lineBytes + maxLineBytes(sequence, status));
-    if (offset < 0) return false;
     this.lastStyle = this.styleNames.add(values[styleOfLine] as string);
     if (this.styleNames.isFull) throw this.#tooManyStyles("pzlines", line);
     writeUint32(sorter.bytes, offset, line);
     sorter.commit(writeLine(sorter.bytes, offset + lineBytes, this.lastStyle, sequence, status));
-    return true;
   }
 
-  #tryAddText(list: "pzstyles" | "pzchoices", { line, values }: FeedRow): boolean {
+  #addText(list: "pzstyles" | "pzchoices", { line, values }: FeedRow): void {
     const sorter = this.#sorters[list];
     const text = JSON.stringify(values);
     const offset = sorter.reserve(values[0] as string, 2 * lineBytes + 3 * text.length);
-    if (offset < 0) return false;
     const start = offset + 2 * lineBytes;
     const end = encodeInto(sorter.bytes, start, text);
     writeUint32(sorter.bytes, offset, line);
     writeUint32(sorter.bytes, offset + lineBytes, end - start);
     sorter.commit(end);
-    return true;
-  }
-
-  /** @throws ServiceError as {@link makeRoom} */
-  finish(list: ListName): Promise<void> {
-    return this.#sorters[list].finish();
   }
 
   /** @throws ServiceError `unavailable` if the temporary folder is full */
-  makeRoom(list: ListName): Promise<void> {
-    return this.#sorters[list].spill();
+  finish(list: ListName): void {
+    this.#sorters[list].finish();
   }
 
   /** @throws ServiceError `invalid_input` if a group has too many rows */
@@ -110,10 +106,9 @@ export class FeedRows implements AsyncDisposable {
       bytes: maxMegabytesOfGroup * 2 ** 20,
       refuse: (key, content) => {
         const [field] = lists[list].key;
-        const line = readUint32(content, 0);
         throw new ServiceError(
           "invalid_input",
-          `${this.#files[list].name}:${line}: ${field} ${excerpt(decodeText(key))} begins here, and has more than ${maxRowsOfGroup} rows or ${maxMegabytesOfGroup} MB`,
+          `${this.place(list, readUint32(content, 0))}: ${field} ${excerpt(decodeText(key))} begins here, and has more than ${maxRowsOfGroup} rows or ${maxMegabytesOfGroup} MB`,
         );
       },
     });

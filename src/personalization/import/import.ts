@@ -1,4 +1,5 @@
 import { ServiceError } from "../../base/errors.ts";
+import { removeOrphanedFolders } from "../../base/temporary-folder.ts";
 import type { Database } from "../../database/database.ts";
 import { explainDiskFull } from "../../database/disk.ts";
 import { collectFeed, type DeliveredFiles } from "../../feed/delivery.ts";
@@ -71,6 +72,7 @@ async function importFiles(
   context: RunContext,
 ): Promise<void> {
   const { database, run, brand, reporter, signal, onProgress } = context;
+  await removeOrphanedFolders();
   await using rows = new FeedRows(files);
   const read = await readFeed(files, options, isForced, rows, context);
   const build = async (generation?: number) => {
@@ -78,13 +80,14 @@ async function importFiles(
       database,
       current: last?.current,
       generation,
-      files: { pzlines: files.pzlines.name, pzstyles: files.pzstyles.name, pzchoices: files.pzchoices.name },
       signal,
       onProgress: (merged, isDone) =>
         onProgress?.({ file: "storing", rows: merged, done: merged, total: rows.count, isDone }),
     });
     const built = await builder.build();
-    reportDuplicates(reporter, read, built);
+    for (const { list } of read.files)
+      reporter.acceptDuplicates(built.duplicates[list].count, built.duplicates[list].first);
+    reporter.finishDuplicates();
     const report = toReport(read, built);
     reporter.report.personalization = report;
     const violations = listViolations(report, reporter.report, options, built.usesChoices);
@@ -112,20 +115,6 @@ async function importFiles(
   await removeOldGenerations(database, brand, options.keep_generations).catch(({ message }: Error) =>
     reporter.note(`cannot remove the oldest generation; the next import tries again: ${message}`),
   );
-}
-
-function reportDuplicates(reporter: Reporter, read: ReadFeed, built: Built): void {
-  for (const { list, file } of read.files) {
-    const { count, first } = built.duplicates[list];
-    reporter.acceptDuplicates(
-      count,
-      first.map(
-        ({ line, earlier, key }) =>
-          `${file}:${line}: duplicate key ${key}, first at line ${earlier}; the last one wins`,
-      ),
-    );
-  }
-  reporter.finishDuplicates();
 }
 
 function toReport({ files, statistics, linesWithoutStyle }: ReadFeed, built: Built): PersonalizationReport {

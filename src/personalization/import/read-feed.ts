@@ -92,10 +92,13 @@ async function readFile(
     countRows(file.name, batch.rows.length + batch.rejected.length);
     for (const problem of batch.rejected) reporter.reject(problem);
     for (const row of batch.rows) {
-      while (!rows.tryAdd(list, row)) await rows.makeRoom(list);
+      rows.add(list, row);
       statistics[list].add(row, file.name);
       if (list === "pzlines" && rows.lastStyle > rows.definedStyles) {
-        countOccurrence(linesWithoutStyle, () => `${file.name}:${row.line}: ${excerpt(row.values[styleOfLine] ?? "")}`);
+        countOccurrence(
+          linesWithoutStyle,
+          () => `${rows.place(list, row.line)}: ${excerpt(row.values[styleOfLine] ?? "")}`,
+        );
       }
     }
     reporter.stage(batch.rows.length);
@@ -103,7 +106,7 @@ async function readFile(
     reportProgress(false);
     garbage.count(chunkBytes);
   }
-  await rows.finish(list);
+  rows.finish(list);
   reportProgress(true);
   for (const note of reader.notes) reporter.note(note);
   const sha256 = hasher.digest("hex");

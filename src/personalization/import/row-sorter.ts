@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { createTemporaryFolder, TemporaryFile, type TemporaryFolder } from "../../base/temporary-folder.ts";
-import { compareBytes, encodeInto, grow, readUint32, readWord, replace } from "../bytes.ts";
+import { createTemporaryFolderNow, TemporaryFile, type TemporaryFolder } from "../../base/temporary-folder.ts";
+import { compareBytes, encodeInto, grow, readUint32, readWord, replace, writeUint32 } from "../bytes.ts";
 import { sortByKey } from "./key-sort.ts";
 import {
   FileReader,
@@ -25,8 +25,7 @@ const writeBufferBytes = 256 * 1024;
  * temporary file as runs, and merged. Ordered input is never compared more than once.
  */
 export class RowSorter implements AsyncDisposable {
-  #bytes: Uint8Array<ArrayBuffer>;
-  #view: DataView;
+  bytes: Uint8Array<ArrayBuffer>;
   #end = 0;
   /** Offsets of the records. */
   #starts = new Uint32Array(1024);
@@ -45,26 +44,21 @@ export class RowSorter implements AsyncDisposable {
   readonly #runs: { readonly start: number; readonly end: number }[] = [];
 
   constructor(memoryBytes = defaultMemoryBytes) {
-    this.#bytes = new Uint8Array(memoryBytes);
-    this.#view = new DataView(this.#bytes.buffer);
-  }
-
-  get bytes(): Uint8Array {
-    return this.#bytes;
+    this.bytes = new Uint8Array(memoryBytes);
   }
 
   /**
    * Begins to add content under a key. Write it to {@link bytes}, then call {@link commit}.
    * @param maxBytes upper limit of the content's size
-   * @returns the offset of the content; -1 if there is no room: call {@link spill} first
+   * @returns the offset of the content
+   * @throws ServiceError `unavailable` if the disk is full
    */
   reserve(key: string, maxBytes: number): number {
-    const needed = this.#end + headBytes + 3 * key.length + maxBytes;
-    if (needed > this.#bytes.length) {
-      if (this.#end > 0) return -1;
-      // A single row that exceeds the usual memory for all rows.
-      this.#bytes = new Uint8Array(needed);
-      this.#view = new DataView(this.#bytes.buffer);
+    const needed = headBytes + 3 * key.length + maxBytes;
+    if (this.#end + needed > this.bytes.length) {
+      this.#spill();
+      // A single row may exceed the usual memory for all rows.
+      if (needed > this.bytes.length) this.bytes = new Uint8Array(needed);
     }
     if (key !== this.#lastKey) this.#begin(key);
     return this.#end;
@@ -82,10 +76,10 @@ export class RowSorter implements AsyncDisposable {
       this.#starts = grow(this.#starts, new Uint32Array(this.#starts.length * 2));
     }
     const start = this.#end;
-    const keyEnd = encodeInto(this.#bytes, start + headBytes, key);
+    const keyEnd = encodeInto(this.bytes, start + headBytes, key);
     const keyBytes = keyEnd - start - headBytes;
-    this.#bytes[start + keyBytesOffset] = keyBytes;
-    this.#bytes[start + keyBytesOffset + 1] = keyBytes >>> 8;
+    this.bytes[start + keyBytesOffset] = keyBytes;
+    this.bytes[start + keyBytesOffset + 1] = keyBytes >>> 8;
     if (this.#count > 0 && this.#isSorted) {
       this.#isSorted = this.#compare(this.#starts[this.#count - 1] as number, start) < 0;
     }
@@ -99,18 +93,18 @@ export class RowSorter implements AsyncDisposable {
 
   #finishRecord(): void {
     if (this.#count === 0) return;
-    this.#view.setUint32(this.#lastStart, this.#end - this.#contentStart, true);
-    this.#view.setUint32(this.#lastStart + rowsOffset, this.#rows, true);
+    writeUint32(this.bytes, this.#lastStart, this.#end - this.#contentStart);
+    writeUint32(this.bytes, this.#lastStart + rowsOffset, this.#rows);
   }
 
   #compare(one: number, other: number): number {
     return compareBytes(
-      this.#bytes,
+      this.bytes,
       one + headBytes,
-      readKeyBytes(this.#bytes, one),
-      this.#bytes,
+      readKeyBytes(this.bytes, one),
+      this.bytes,
       other + headBytes,
-      readKeyBytes(this.#bytes, other),
+      readKeyBytes(this.bytes, other),
     );
   }
 
@@ -118,25 +112,23 @@ export class RowSorter implements AsyncDisposable {
     this.#finishRecord();
     if (this.#isSorted) return;
     // Records with the same key stay in insertion order.
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     sortByKey(this.#starts.subarray(0, this.#count), (start, depth) =>
       readWord(bytes, start + headBytes + depth, readKeyBytes(bytes, start) - depth),
     );
     this.#isSorted = true;
   }
 
-  /** @throws ServiceError `unavailable` if the disk is full */
-  async spill(): Promise<void> {
-    if (this.#count > 0) {
-      const wasSorted = this.#isSorted;
-      this.#sort();
-      this.#folder ??= await createTemporaryFolder("import");
-      this.#file ??= new TemporaryFile(join(this.#folder.path, "rows"));
-      const start = this.#runs.at(-1)?.end ?? 0;
-      this.#runs.push({ start, end: start + this.#end });
-      if (wasSorted) this.#file.write(this.#bytes.subarray(0, this.#end));
-      else this.#writeInOrder(this.#file);
-    }
+  #spill(): void {
+    if (this.#count === 0) return;
+    const wasSorted = this.#isSorted;
+    this.#sort();
+    this.#folder ??= createTemporaryFolderNow("import");
+    this.#file ??= new TemporaryFile(join(this.#folder.path, "rows"));
+    const start = this.#runs.at(-1)?.end ?? 0;
+    this.#runs.push({ start, end: start + this.#end });
+    if (wasSorted) this.#file.write(this.bytes.subarray(0, this.#end));
+    else this.#writeInOrder(this.#file);
     this.#end = 0;
     this.#count = 0;
     this.#isSorted = true;
@@ -144,7 +136,7 @@ export class RowSorter implements AsyncDisposable {
   }
 
   #writeInOrder(file: TemporaryFile): void {
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     const buffer = new Uint8Array(writeBufferBytes);
     let used = 0;
     for (let index = 0; index < this.#count; index++) {
@@ -160,10 +152,13 @@ export class RowSorter implements AsyncDisposable {
     file.write(buffer.subarray(0, used));
   }
 
-  /** Frees memory, unless all records fit. Nothing can be added afterward. */
-  async finish(): Promise<void> {
+  /**
+   * Frees memory, unless all records fit. Nothing can be added afterward.
+   * @throws ServiceError as {@link reserve}
+   */
+  finish(): void {
     if (this.#file === undefined) return;
-    await this.spill();
+    this.#spill();
     this.#free();
   }
 
@@ -174,7 +169,7 @@ export class RowSorter implements AsyncDisposable {
     try {
       const runs = this.#runs;
       const readers: RecordReader[] = runs.map((run) => new FileReader(descriptor as number, run, runs.length));
-      readers.push(new MemoryReader(this.#bytes, this.#starts.subarray(0, this.#count)));
+      readers.push(new MemoryReader(this.bytes, this.#starts.subarray(0, this.#count)));
       yield* mergeRuns(readers, limit);
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -182,7 +177,7 @@ export class RowSorter implements AsyncDisposable {
   }
 
   #free(): void {
-    this.#bytes = replace(this.#bytes, new Uint8Array());
+    this.bytes = replace(this.bytes, new Uint8Array());
     this.#starts = replace(this.#starts, new Uint32Array());
   }
 

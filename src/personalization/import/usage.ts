@@ -22,13 +22,12 @@ export class UsageCounter implements AsyncDisposable {
     this.#examples = new RowSorter(memoryBytes);
   }
 
-  /** @returns false if there is no room; then call {@link makeRoom}, and add the user again */
-  tryAdd(number: number, user: string): boolean {
+  /** @throws ServiceError `unavailable` if the temporary folder is full */
+  add(number: number, user: string): void {
     const count = this.countOf(number);
     if (count < this.#maxExamples) {
       const sorter = this.#examples;
       const offset = sorter.reserve(toKey(number), headBytes + 3 * user.length);
-      if (offset < 0) return false;
       const end = encodeInto(sorter.bytes, offset + headBytes, user);
       writeUint32(sorter.bytes, offset, end - offset - headBytes);
       sorter.commit(end);
@@ -37,27 +36,19 @@ export class UsageCounter implements AsyncDisposable {
       this.#counts = grow(this.#counts, new Uint32Array(Math.max(this.#counts.length * 2, number + 1)));
     }
     this.#counts[number] = count + 1;
-    return true;
-  }
-
-  /** @throws ServiceError `unavailable` if the temporary folder is full */
-  makeRoom(): Promise<void> {
-    return this.#examples.spill();
-  }
-
-  /** @throws ServiceError as {@link makeRoom} */
-  finish(): Promise<void> {
-    return this.#examples.finish();
   }
 
   countOf(number: number): number {
     return this.#counts[number] ?? 0;
   }
 
-  /** The first users, in insertion order. Call it for ascending numbers, after {@link finish}. */
+  /** The first users, in insertion order. Call it for ascending numbers, once all users are added. */
   takeExamplesOf(number: number): string[] {
     if (this.countOf(number) === 0) return [];
-    this.#groups ??= this.#examples.groups();
+    if (this.#groups === undefined) {
+      this.#examples.finish();
+      this.#groups = this.#examples.groups();
+    }
     const key = toKey(number);
     for (let next = this.#groups.next(); !next.done; next = this.#groups.next()) {
       if (decodeText(next.value.key) === key) return toTexts(next.value.content);
