@@ -22,7 +22,7 @@ import {
   type Texts,
 } from "./presentation/entry.ts";
 import { findEntries } from "./presentation/store.ts";
-import type { FoundPersonalization, Group, PreparedStyle } from "./render.ts";
+import { type FoundPersonalization, fingerprintsOf, type Group, type PreparedStyle, type SkuParts } from "./render.ts";
 
 /** The form of a SKU, ready to serve; or the offered locale to request instead. */
 export type FoundForm =
@@ -69,24 +69,22 @@ export class FormRenderer {
   }
 
   /**
-   * @param lines packed; undefined for an unknown SKU
-   * @param fragments finds the styles of the lines, in the same order, and their distinct groups
+   * @param findParts undefined for an unknown SKU
    * @returns `outdated` if the presentation is no longer stored
    */
   find(
     database: Database,
     sku: string,
     locale: string,
-    lines: Uint8Array | undefined,
-    fragments: () => MaybePromise<readonly [readonly PreparedStyle[], readonly Group[]]>,
+    findParts: (() => MaybePromise<SkuParts>) | undefined,
   ): MaybePromise<FoundForm | "outdated"> {
     return chain(this.#load(database), (presentation) => {
       if (presentation === undefined) return "outdated";
       const offered = lookUpLocale(locale, presentation.locales, this.#defaultLocale);
       const fingerprints = [fingerprintOf(sku), presentationFingerprint(this.#brand)];
       if (offered !== locale) return { locale: offered, fingerprints };
-      if (lines === undefined) return toForm(sku, locale, [], true, fingerprints);
-      return chain(fragments(), ([styles, groups]) => this.#render(sku, locale, lines, styles, groups, presentation));
+      if (findParts === undefined) return toForm(sku, locale, [], true, fingerprints);
+      return chain(findParts(), (parts) => this.#render(locale, parts, presentation));
     });
   }
 
@@ -108,14 +106,8 @@ export class FormRenderer {
     return this.#loading;
   }
 
-  #render(
-    sku: string,
-    locale: string,
-    lines: Uint8Array,
-    styles: readonly PreparedStyle[],
-    groups: readonly Group[],
-    presentation: Presentation,
-  ): MaybePromise<FoundForm> {
+  #render(locale: string, forSku: SkuParts, presentation: Presentation): MaybePromise<FoundForm> {
+    const { sku, lines, styles, groups } = forSku;
     const place = presentation.locales.get(locale) ?? 0;
     const numbers = styles.map(({ number }) => number * maxLocales + place);
     const parts = this.#parts.get(numbers, (missing) => {
@@ -138,8 +130,8 @@ export class FormRenderer {
         };
         chunks.push(encodeText(`${index > 0 ? "," : ""}${JSON.stringify(line).slice(0, -1)},`), rows);
       });
-      const fingerprints = [fingerprintOf(sku), presentationFingerprint(this.#brand)];
-      for (const fragments of [styles, groups]) for (const { fingerprint } of fragments) fingerprints.push(fingerprint);
+      const [ofSku = 0, ...ofFragments] = fingerprintsOf(forSku);
+      const fingerprints = [ofSku, presentationFingerprint(this.#brand), ...ofFragments];
       return toForm(sku, locale, chunks, false, fingerprints);
     });
   }

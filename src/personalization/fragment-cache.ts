@@ -1,5 +1,16 @@
 import { LRUCache } from "lru-cache";
 import { chain, type MaybePromise } from "../base/maybe-promise.ts";
+import type { Queryable } from "../database/database.ts";
+import {
+  type Group,
+  type PreparedStyle,
+  readGroupNumbers,
+  readStyleNumbers,
+  type SkuParts,
+  toGroup,
+  toStyle,
+} from "./render.ts";
+import { listGroupFragments, listStyleFragments } from "./store.ts";
 
 interface Fragment {
   readonly number: number;
@@ -47,5 +58,37 @@ export class FragmentCache<Kept extends Fragment> {
         return fragment;
       });
     });
+  }
+}
+
+/** The styles and choice groups of a generation, which never change. */
+export class GenerationFragments {
+  readonly #generation: number;
+  readonly #styles: FragmentCache<PreparedStyle>;
+  readonly #groups: FragmentCache<Group>;
+
+  constructor(generation: number, maxBytes: number) {
+    this.#generation = generation;
+    this.#styles = new FragmentCache(maxBytes / 2);
+    this.#groups = new FragmentCache(maxBytes / 2);
+  }
+
+  /** @returns the styles in the order of the numbers, and their distinct groups */
+  find(database: Queryable, styleNumbers: readonly number[]): MaybePromise<Pick<SkuParts, "styles" | "groups">> {
+    const foundStyles = this.#styles.get(styleNumbers, async (numbers) =>
+      (await listStyleFragments(database, this.#generation, numbers)).map(toStyle),
+    );
+    return chain(foundStyles, (styles) => {
+      const foundGroups = this.#groups.get(readGroupNumbers(styles), async (numbers) =>
+        (await listGroupFragments(database, this.#generation, numbers)).map(toGroup),
+      );
+      return chain(foundGroups, (groups) => ({ styles, groups }));
+    });
+  }
+
+  /** @param lines packed */
+  findParts(database: Queryable, sku: string, lines: Uint8Array): MaybePromise<SkuParts> {
+    const finding = this.find(database, readStyleNumbers(lines));
+    return chain(finding, ({ styles, groups }) => ({ sku, lines, styles, groups }));
   }
 }

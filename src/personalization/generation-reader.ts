@@ -1,18 +1,10 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { FormRenderer, LargeFormError } from "./form.ts";
+import { GenerationFragments } from "./fragment-cache.ts";
 import type { Generation } from "./generation.ts";
 import { listPresentations } from "./presentation/store.ts";
-import {
-  type FoundPersonalization,
-  readGroupNumbers,
-  readStyleNumbers,
-  render,
-  renderEmpty,
-  type SkuParts,
-  toGroup,
-  toStyle,
-} from "./render.ts";
-import { findLines, listGroupFragments, listStyleFragments } from "./store.ts";
+import { type FoundPersonalization, render, renderEmpty, type SkuParts } from "./render.ts";
+import { findLines } from "./store.ts";
 
 /** The same response and entity tag as when the generation is current. */
 export async function findInGeneration(
@@ -37,13 +29,12 @@ export async function* formsInGeneration(
 ): AsyncGenerator<FoundPersonalization> {
   const parts = await findParts(database, id, sku);
   if (parts === undefined) return;
-  const { lines, styles, groups } = parts;
   for (const presentation of [undefined, ...(await listPresentations(database, brand))]) {
     const renderer = new FormRenderer(brand, presentation, defaultLocale, 0);
     for (const locale of await renderer.listLocales(database)) {
       await Bun.sleep(0);
       try {
-        const form = await renderer.find(database, sku, locale, lines, () => [styles, groups]);
+        const form = await renderer.find(database, sku, locale, () => parts);
         if (form !== "outdated" && "body" in form) yield form;
       } catch (error) {
         // A form that large was never served.
@@ -55,18 +46,5 @@ export async function* formsInGeneration(
 
 async function findParts(database: Queryable, generation: number, sku: string): Promise<SkuParts | undefined> {
   const lines = await findLines(database, generation, sku);
-  if (lines === undefined) return undefined;
-  const styleNumbers = readStyleNumbers(lines);
-  const styles = pick(styleNumbers, (await listStyleFragments(database, generation, styleNumbers)).map(toStyle));
-  const groupNumbers = readGroupNumbers(styles);
-  const groups = pick(groupNumbers, (await listGroupFragments(database, generation, groupNumbers)).map(toGroup));
-  return { sku, lines, styles, groups };
-}
-
-function pick<Fragment extends { readonly number: number }>(
-  numbers: readonly number[],
-  fragments: readonly Fragment[],
-): Fragment[] {
-  const byNumber = new Map(fragments.map((fragment) => [fragment.number, fragment]));
-  return numbers.flatMap((number) => byNumber.get(number) ?? []);
+  return lines && (await new GenerationFragments(generation, 0).findParts(database, sku, lines));
 }

@@ -4,35 +4,27 @@ import type { Personalization } from "../contract/personalization.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { decodeText } from "./bytes.ts";
 import { FormRenderer, type FoundForm } from "./form.ts";
-import { FragmentCache } from "./fragment-cache.ts";
+import { GenerationFragments } from "./fragment-cache.ts";
 import { type CurrentGeneration, readGenerationList } from "./generation.ts";
 import { createLinesQuery, type FoundLines, type LinesQuery } from "./lines-query.ts";
 import { maxSkuLength } from "./lists.ts";
 import {
   type FoundPersonalization,
-  type Group,
   largeBatch,
   maxBatchBytes,
-  type PreparedStyle,
-  readGroupNumbers,
   readStyleNumbers,
   render,
   renderBatch,
   renderEmpty,
   rowBytesOf,
   type SkuParts,
-  toGroup,
-  toStyle,
 } from "./render.ts";
-import { listGroupFragments, listStyleFragments } from "./store.ts";
 
 export const parsePersonalization = ({ body }: FoundPersonalization) => JSON.parse(decodeText(body)) as Personalization;
 
-/** The fragments never change. */
 interface Fragments {
   readonly generation: CurrentGeneration;
-  readonly styles: FragmentCache<PreparedStyle>;
-  readonly groups: FragmentCache<Group>;
+  readonly rows: GenerationFragments;
   readonly forms: FormRenderer;
 }
 
@@ -130,19 +122,16 @@ async function loadSnapshot(
 ): Promise<Snapshot> {
   const list = await readGenerationList(database, brand);
   const share = 1 / Math.max(list.generations.length, 1);
-  const maxBytes = (maxFragmentBytes / 2) * share;
   const fragments = list.generations.map((generation): Fragments => {
     const known = earlier?.get(generation.id);
     // A store restored from a backup may reuse an id.
     const isSame = known !== undefined && known.generation.loadedAt === generation.loadedAt;
-    const kept = isSame
-      ? known
-      : { styles: new FragmentCache<PreparedStyle>(maxBytes), groups: new FragmentCache<Group>(maxBytes) };
+    const rows = isSame ? known.rows : new GenerationFragments(generation.id, maxFragmentBytes * share);
     const areFormsSame = isSame && Bun.deepEquals(known.forms.current, generation.presentation);
     const forms = areFormsSame
       ? known.forms
       : new FormRenderer(generation.brand, generation.presentation, defaultLocale, maxFormBytes * share);
-    return { generation, styles: kept.styles, groups: kept.groups, forms };
+    return { generation, rows, forms };
   });
   const [first] = fragments;
   return {
@@ -203,6 +192,11 @@ async function findAll(
   return renderBatch(skus, parts);
 }
 
+const fragmentsOf = ({ fragments }: Snapshot, { generation }: FoundLines) => fragments.get(generation.id) as Fragments;
+
+const findParts = (snapshot: Snapshot, database: Database, sku: string, found: FoundLines) =>
+  fragmentsOf(snapshot, found).rows.findParts(database, sku, found.lines);
+
 /** Loads all SKUs' fragments together, so that rendering each needs no statement. */
 async function loadFragments({ fragments }: Snapshot, database: Database, found: Iterable<FoundLines>): Promise<void> {
   const numbersOf = new Map<number, Set<number>>();
@@ -212,43 +206,14 @@ async function loadFragments({ fragments }: Snapshot, database: Database, found:
     for (const number of readStyleNumbers(each.lines)) numbers.add(number);
   }
   for (const [generation, numbers] of numbersOf) {
-    await findFragments(database, [...numbers], fragments.get(generation) as Fragments);
+    await fragments.get(generation)?.rows.find(database, [...numbers]);
   }
 }
 
 const findForm = (snapshot: Snapshot, database: Database, sku: string, locale: string) =>
   chain(findLinesIfStorable(snapshot, database, sku), (found): MaybePromise<FoundForm | "outdated"> => {
     if (found === "outdated") return found;
-    if (found === undefined) return snapshot.unknown.find(database, sku, locale, undefined, () => [[], []]);
-    const { generation, lines } = found;
-    const fragments = snapshot.fragments.get(generation.id) as Fragments;
-    const findStyles = () => findFragments(database, readStyleNumbers(lines), fragments);
-    return fragments.forms.find(database, sku, locale, lines, findStyles);
+    if (found === undefined) return snapshot.unknown.find(database, sku, locale, undefined);
+    const { forms } = fragmentsOf(snapshot, found);
+    return forms.find(database, sku, locale, () => findParts(snapshot, database, sku, found));
   });
-
-function findParts(
-  { fragments }: Snapshot,
-  database: Database,
-  sku: string,
-  { generation, lines }: FoundLines,
-): MaybePromise<SkuParts> {
-  const ofLines = findFragments(database, readStyleNumbers(lines), fragments.get(generation.id) as Fragments);
-  return chain(ofLines, ([styles, groups]) => ({ sku, lines, styles, groups }));
-}
-
-/** The styles in the order of the numbers, and their distinct groups. */
-function findFragments(
-  database: Database,
-  styleNumbers: readonly number[],
-  { generation, styles, groups }: Fragments,
-): MaybePromise<readonly [PreparedStyle[], Group[]]> {
-  const foundStyles = styles.get(styleNumbers, async (numbers) =>
-    (await listStyleFragments(database, generation.id, numbers)).map(toStyle),
-  );
-  return chain(foundStyles, (ofNumbers) => {
-    const foundGroups = groups.get(readGroupNumbers(ofNumbers), async (numbers) =>
-      (await listGroupFragments(database, generation.id, numbers)).map(toGroup),
-    );
-    return chain(foundGroups, (ofStyles) => [ofNumbers, ofStyles] as const);
-  });
-}

@@ -96,15 +96,13 @@ export function render(parts: SkuParts): FoundPersonalization {
   hashes[0] = hashOf(json.subarray(1 + linesStart.length, linesEnd));
   let place = 1;
   for (const fragments of [styles, groups]) for (const { hash } of fragments) hashes[place++] = hash;
-  const fingerprints: number[] = [];
-  addFingerprints(parts, (fingerprint) => fingerprints.push(fingerprint));
-  return { body: json.slice(0, end), tag: hashTag(hashes), isEmpty: false, fingerprints };
+  return { body: json.slice(0, end), tag: hashTag(hashes), isEmpty: false, fingerprints: fingerprintsOf(parts) };
 }
 
-function addFingerprints({ sku, styles, groups }: SkuParts, add: (fingerprint: number) => void): void {
-  add(fingerprintOf(sku));
-  for (const { fingerprint } of styles) add(fingerprint);
-  for (const { fingerprint } of groups) add(fingerprint);
+export function fingerprintsOf({ sku, styles, groups }: SkuParts): number[] {
+  const fingerprints = [fingerprintOf(sku)];
+  for (const fragments of [styles, groups]) for (const { fingerprint } of fragments) fingerprints.push(fingerprint);
+  return fingerprints;
 }
 
 /**
@@ -140,7 +138,6 @@ export function renderBatch(skus: readonly string[], found: readonly (SkuParts |
   if (batchScratch.length === 0) batchScratch = new Uint8Array(maxBatchScratchBytes);
   let json = batchScratch;
   const fingerprints = new Set<number>();
-  const add = (fingerprint: number) => void fingerprints.add(fingerprint);
   let end = append(json, 0, batchStart);
   for (const [index, parts] of found.entries()) {
     const name = encodeText(JSON.stringify(skus[index]));
@@ -151,10 +148,10 @@ export function renderBatch(skus: readonly string[], found: readonly (SkuParts |
     json[end++] = comma;
     if (parts === undefined) {
       end = append(json, end, noLists);
-      add(fingerprintOf(skus[index] as string));
+      fingerprints.add(fingerprintOf(skus[index] as string));
     } else {
       end = write(json, end, parts, name).end;
-      addFingerprints(parts, add);
+      for (const fingerprint of fingerprintsOf(parts)) fingerprints.add(fingerprint);
     }
     if (end > maxBatchBytes) throw largeBatch();
   }

@@ -26,7 +26,8 @@ test("a form of more than 16 MB is refused before the rest of it is written", ()
     });
   });
   const forms = new FormRenderer("acme", undefined, "en", 2 ** 25);
-  const find = () => forms.find({} as never, "SKU", "en", new Uint8Array(), () => [styles, [group]]);
+  const parts = { sku: "SKU", lines: new Uint8Array(), styles, groups: [group] };
+  const find = () => forms.find({} as never, "SKU", "en", () => parts);
   expect(find).toThrow("The form is larger than 16 MB");
   expect(written).toBe(2);
 });

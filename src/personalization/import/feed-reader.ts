@@ -7,7 +7,7 @@ import { isNdjson, readBytes } from "../../feed/file.ts";
 import type { Delimiter, TextEncoding } from "../../feed/format.ts";
 import { JsonSplitter, rowLimits } from "../../feed/json.ts";
 import type { ListName } from "../lists.ts";
-import type { PersonalizationOptions } from "../options.ts";
+import type { FeedOptions } from "./feed.ts";
 import { createHeaderTest, type Header, readHeader } from "./header.ts";
 import { addObject, FieldNames } from "./json-rows.ts";
 import { RowBatch } from "./rows.ts";
@@ -18,6 +18,8 @@ export const chunkBytes = 65_536;
 /** Limits memory if objects have arbitrary field names. */
 const maxFieldNames = 1000;
 
+type FeedFormat = Pick<FeedOptions, "encoding" | "separator" | "aliases" | "maxFileMegabytes">;
+
 export class FeedReader {
   /** For the import report; complete once the file has been read. */
   readonly notes: string[] = [];
@@ -25,11 +27,9 @@ export class FeedReader {
   isBlank = false;
   readonly #list: ListName;
   readonly #file: { readonly path: string; readonly name: string };
-  readonly #format: Pick<PersonalizationOptions, "separator" | "aliases">;
-  readonly #maxMegabytes: number;
+  readonly #format: FeedFormat;
   readonly #allowMissingHeader: boolean;
   readonly #decoding: TextDecoding;
-  readonly #isCsv: boolean;
   readonly #isHeader: (values: readonly string[]) => boolean;
   #delimiter: Delimiter | null = null;
 
@@ -39,16 +39,14 @@ export class FeedReader {
   constructor(
     list: ListName,
     file: { readonly path: string; readonly name: string },
-    format: Pick<PersonalizationOptions, "encoding" | "separator" | "aliases"> & { readonly maxFileMegabytes?: number },
-    allowMissingHeader = false,
+    format: FeedFormat,
+    allowMissingHeader: boolean,
   ) {
     this.#list = list;
     this.#file = file;
     this.#format = format;
-    this.#maxMegabytes = format.maxFileMegabytes ?? 0;
     this.#allowMissingHeader = allowMissingHeader;
     this.#decoding = new TextDecoding(file.name, format.encoding);
-    this.#isCsv = !isNdjson(file.name);
     this.#isHeader = createHeaderTest(list, format);
   }
 
@@ -67,7 +65,7 @@ export class FeedReader {
    */
   async *read(onRead: (bytes: Uint8Array) => void): AsyncGenerator<RowBatch> {
     const texts = this.#texts(onRead);
-    yield* this.#isCsv ? this.#readCsv(texts) : this.#readNdjson(texts);
+    yield* isNdjson(this.#file.name) ? this.#readNdjson(texts) : this.#readCsv(texts);
     if (this.encoding !== "utf-8") this.notes.push(`${this.#file.name}: read as ${this.encoding}`);
     if (this.#delimiter !== null && this.#delimiter !== ",") {
       this.notes.push(`${this.#file.name}: read with delimiter ${JSON.stringify(this.#delimiter)}`);
@@ -85,7 +83,7 @@ export class FeedReader {
 
   async *#texts(onRead: (bytes: Uint8Array) => void): AsyncGenerator<string> {
     const { path, name } = this.#file;
-    for await (const bytes of readBytes(path, { name, onRead, maxMegabytes: this.#maxMegabytes })) {
+    for await (const bytes of readBytes(path, { name, onRead, maxMegabytes: this.#format.maxFileMegabytes })) {
       for (let start = 0; start < bytes.length; start += chunkBytes) {
         yield this.#decoding.push(bytes.subarray(start, start + chunkBytes));
         // Keeps the process responsive.

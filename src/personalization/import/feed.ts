@@ -1,7 +1,10 @@
 import type { FeedRequest, KnownFiles } from "../../feed/delivery.ts";
 import { dataFileNames } from "../../feed/file.ts";
+import type { SourceSettings } from "../../feed/source.ts";
 import { type ListName, listNames } from "../lists.ts";
 import type { PersonalizationOptions } from "../options.ts";
+
+export type FeedOptions = PersonalizationOptions & Pick<SourceSettings, "maxFileMegabytes">;
 
 /** Stored to recognize an imported feed. */
 export interface FeedState {

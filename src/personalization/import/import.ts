@@ -12,11 +12,11 @@ import type { PersonalizationOptions } from "../options.ts";
 import { personalizationImportName } from "../options.ts";
 import { findLast, generations, type LastVersion, unchangedNote } from "../versions.ts";
 import { type Built, GenerationBuilder } from "./build.ts";
-import { type FeedState, formatOf, toFeedRequest } from "./feed.ts";
+import { type FeedOptions, type FeedState, formatOf, toFeedRequest } from "./feed.ts";
 import { FeedRows } from "./feed-rows.ts";
 import { abandonGeneration, beginGeneration, finishGeneration } from "./generation-loading.ts";
 import { listViolations } from "./guards.ts";
-import { type FeedOptions, type ReadFeed, readFeed } from "./read-feed.ts";
+import { type ReadFeed, readFeed } from "./read-feed.ts";
 import { statusColumn } from "./statistics.ts";
 
 export interface ImportMode {

@@ -1,10 +1,9 @@
 import type { DeliveredFile, DeliveredFiles } from "../../feed/delivery.ts";
 import { throwChanged } from "../../feed/file.ts";
-import type { SourceSettings } from "../../feed/source.ts";
 import { excerpt, type FileReport, type Occurrences } from "../../jobs/import-report.ts";
 import type { Reporter, RunContext } from "../../jobs/work.ts";
 import { type ListName, lists } from "../lists.ts";
-import type { PersonalizationOptions } from "../options.ts";
+import type { FeedOptions } from "./feed.ts";
 import { chunkBytes, FeedReader } from "./feed-reader.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
@@ -21,8 +20,6 @@ export interface ReadFeed {
   readonly statistics: Readonly<Record<ListName, ListStatistics>>;
   readonly linesWithoutStyle: Occurrences;
 }
-
-export type FeedOptions = PersonalizationOptions & Pick<SourceSettings, "maxFileMegabytes">;
 
 /**
  * @param rows receives the accepted rows

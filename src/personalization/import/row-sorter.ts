@@ -34,8 +34,6 @@ export class RowSorter implements AsyncDisposable {
   #lastKey: string | undefined;
   /** Offset of the last record. */
   #lastStart = 0;
-  /** Offset of the last record's content. */
-  #contentStart = 0;
   /** Rows in the last record. */
   #rows = 0;
   #folder: TemporaryFolder | undefined;
@@ -86,15 +84,15 @@ export class RowSorter implements AsyncDisposable {
     this.#starts[this.#count++] = start;
     this.#lastStart = start;
     this.#end = keyEnd;
-    this.#contentStart = keyEnd;
     this.#rows = 0;
     this.#lastKey = key;
   }
 
   #finishRecord(): void {
     if (this.#count === 0) return;
-    writeUint32(this.bytes, this.#lastStart, this.#end - this.#contentStart);
-    writeUint32(this.bytes, this.#lastStart + rowsOffset, this.#rows);
+    const start = this.#lastStart;
+    writeUint32(this.bytes, start, this.#end - start - headBytes - readKeyBytes(this.bytes, start));
+    writeUint32(this.bytes, start + rowsOffset, this.#rows);
   }
 
   #compare(one: number, other: number): number {

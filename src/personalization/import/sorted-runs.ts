@@ -31,6 +31,8 @@ export abstract class RecordReader {
   keyEnd = 0;
   end = 0;
   rows = 0;
+  /** Place among the merged runs. */
+  order = 0;
 
   /** @returns false after the last record */
   abstract next(): boolean;
@@ -176,15 +178,17 @@ class GroupBuffer implements SortedGroup {
 
 /** A heap of runs by next key, lowest first. */
 class RunHeap {
-  readonly #runs: { readonly reader: RecordReader; readonly order: number }[];
+  readonly #runs: RecordReader[];
 
-  constructor(readers: readonly RecordReader[]) {
-    this.#runs = readers.map((reader, order) => ({ reader, order }));
-    for (let index = this.#runs.length >> 1; index-- > 0; ) this.#sink(index);
+  /** @param runs each at its first record */
+  constructor(runs: RecordReader[]) {
+    this.#runs = runs;
+    for (const [order, run] of runs.entries()) run.order = order;
+    for (let index = runs.length >> 1; index-- > 0; ) this.#sink(index);
   }
 
   get first(): RecordReader | undefined {
-    return this.#runs[0]?.reader;
+    return this.#runs[0];
   }
 
   advance(): void {
@@ -202,25 +206,17 @@ class RunHeap {
       if (left >= runs.length) return;
       const child = left + 1 < runs.length && this.#isBefore(left + 1, left) ? left + 1 : left;
       if (!this.#isBefore(child, parent)) return;
-      const moved = runs[parent] as (typeof runs)[number];
-      runs[parent] = runs[child] as (typeof runs)[number];
+      const moved = runs[parent] as RecordReader;
+      runs[parent] = runs[child] as RecordReader;
       runs[child] = moved;
       parent = child;
     }
   }
 
   #isBefore(one: number, other: number): boolean {
-    const a = this.#runs[one] as { readonly reader: RecordReader; readonly order: number };
-    const b = this.#runs[other] as { readonly reader: RecordReader; readonly order: number };
-    const { bytes, keyStart, keyEnd } = b.reader;
-    const difference = compareBytes(
-      a.reader.bytes,
-      a.reader.keyStart,
-      a.reader.keyEnd - a.reader.keyStart,
-      bytes,
-      keyStart,
-      keyEnd - keyStart,
-    );
+    const [a, b] = [this.#runs[one] as RecordReader, this.#runs[other] as RecordReader];
+    const [aLength, bLength] = [a.keyEnd - a.keyStart, b.keyEnd - b.keyStart];
+    const difference = compareBytes(a.bytes, a.keyStart, aLength, b.bytes, b.keyStart, bLength);
     return difference < 0 || (difference === 0 && a.order < b.order);
   }
 }

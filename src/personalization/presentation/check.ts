@@ -1,7 +1,7 @@
 import type { Database } from "../../database/database.ts";
 import type { Occurrences, PresentationCheck } from "../../jobs/import-report.ts";
 import { countOccurrence } from "../import/statistics.ts";
-import { walkGroups, walkStyles } from "./codes.ts";
+import { walkRows } from "./codes.ts";
 import { choiceKey, describeKey, keyOf, lineKey, listLocales, type PresentationEntry, styleKey } from "./entry.ts";
 
 /**
@@ -24,12 +24,12 @@ export async function checkPresentation(
     if (missing.length > 0) countOccurrence(codesWithoutNames, () => `${describe()} (${missing.join(", ")})`, limit);
     else if (locales.length === 0) countOccurrence(codesWithoutNames, describe, limit);
   };
-  for await (const { style, lines } of walkStyles(database, generation)) {
+  for await (const { name: style, rows } of walkRows(database, generation, "styles")) {
     visit(styleKey(style), () => describeKey({ style }));
-    for (const { line_display_seq: line } of lines) visit(lineKey(style, line), () => describeKey({ style, line }));
+    for (const { line_display_seq: line } of rows) visit(lineKey(style, line), () => describeKey({ style, line }));
   }
-  for await (const { group, choices } of walkGroups(database, generation)) {
-    for (const { choice_value: choice } of choices) {
+  for await (const { name: group, rows } of walkRows(database, generation, "groups")) {
+    for (const { choice_value: choice } of rows) {
       visit(choiceKey(group, choice), () => describeKey({ group, choice }));
     }
   }

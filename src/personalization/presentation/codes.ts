@@ -3,25 +3,19 @@ import type { Database } from "../../database/database.ts";
 import { decodeText } from "../bytes.ts";
 import { walkFragments } from "../generation-walk.ts";
 
-export interface FeedStyle {
-  readonly style: string;
-  readonly lines: readonly Style[];
+interface Rows {
+  readonly styles: readonly Style[];
+  readonly groups: readonly Choice[];
 }
 
-/** Styles with lines, by code. */
-export async function* walkStyles(database: Database, generation: number): AsyncGenerator<FeedStyle> {
-  for await (const page of walkFragments(database, generation, "styles")) {
-    for (const { key, content } of page) yield { style: decodeText(key), lines: parseRows<Style>(content) };
-  }
-}
-
-/** Groups with choices, by name. */
-export async function* walkGroups(
+/** Styles with their lines by code, or groups with their choices by name; those that have any. */
+export async function* walkRows<Kind extends keyof Rows>(
   database: Database,
   generation: number,
-): AsyncGenerator<{ readonly group: string; readonly choices: readonly Choice[] }> {
-  for await (const page of walkFragments(database, generation, "groups")) {
-    for (const { key, content } of page) yield { group: decodeText(key), choices: parseRows<Choice>(content) };
+  kind: Kind,
+): AsyncGenerator<{ readonly name: string; readonly rows: Rows[Kind] }> {
+  for await (const page of walkFragments(database, generation, kind)) {
+    for (const { key, content } of page) yield { name: decodeText(key), rows: parseRows(content) as Rows[Kind] };
   }
 }
 

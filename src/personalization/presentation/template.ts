@@ -1,6 +1,7 @@
 import { type Instruction, parseInstruction } from "../../../packages/personalizer/src/form/instruction.ts";
+import type { Style } from "../../contract/personalization.ts";
 import type { Database } from "../../database/database.ts";
-import { type FeedStyle, walkGroups, walkStyles } from "./codes.ts";
+import { walkRows } from "./codes.ts";
 import { toTomlKey } from "./parse.ts";
 
 /**
@@ -9,16 +10,16 @@ import { toTomlKey } from "./parse.ts";
  */
 export async function* writeTemplate(database: Database, generation: number, locale: string): AsyncGenerator<string> {
   yield `# Write names and help texts by locale, and remove the # before them. Everything is optional.\n`;
-  for await (const style of walkStyles(database, generation)) yield describeStyle(style, locale);
-  for await (const { group, choices } of walkGroups(database, generation)) {
-    yield `\n[choices.${toTomlKey(group)}]\n`;
-    for (const { choice_value: value } of choices) {
+  for await (const { name, rows } of walkRows(database, generation, "styles")) yield describeStyle(name, rows, locale);
+  for await (const { name, rows } of walkRows(database, generation, "groups")) {
+    yield `\n[choices.${toTomlKey(name)}]\n`;
+    for (const { choice_value: value } of rows) {
       yield `# ${toTomlKey(value)}.name.${locale} = ${toTomlText(value)}\n`;
     }
   }
 }
 
-function describeStyle({ style, lines }: FeedStyle, locale: string): string {
+function describeStyle(style: string, lines: readonly Style[], locale: string): string {
   const path = `styles.${toTomlKey(style)}`;
   return [
     `\n[${path}]\n# name.${locale} = ${toTomlText(style)}\n`,
