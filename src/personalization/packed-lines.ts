@@ -1,4 +1,4 @@
-import { encodeText } from "./bytes.ts";
+import { decodeText, encodeText } from "./bytes.ts";
 
 // The lines of a SKU are packed into a few bytes: for each line, in display order, the number of its
 // style in the generation, its display sequence, and its status. Most lines take three bytes.
@@ -8,9 +8,6 @@ import { encodeText } from "./bytes.ts";
 //   a text that follows, and one.
 // - status: one byte for one ASCII character; a zero byte, a varint, and that many bytes of text
 //   otherwise.
-
-// By default, a decoder drops a leading byte order mark.
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const maxPlainSequence = 2 ** 26;
 const plainSequence = /^(0|[1-9]\d{0,7})$/;
@@ -76,12 +73,13 @@ export class LineCursor {
   style = 0;
   /** -1 if the sequence is text. */
   plainSequence = 0;
+  /** The status, if it is one ASCII character; 0 if it is text. */
+  plainStatus = 0;
   #bytes: Uint8Array = new Uint8Array();
   #sequenceText = 0;
   #sequenceLength = 0;
   #statusText = 0;
   #statusLength = 0;
-  #status = 0;
 
   /** Starts before the first line. */
   reset(bytes: Uint8Array, start = 0): this {
@@ -106,8 +104,8 @@ export class LineCursor {
       this.#sequenceLength = sequence >>> 1;
       this.end += this.#sequenceLength;
     }
-    this.#status = this.#bytes[this.end++] as number;
-    if (this.#status === 0) {
+    this.plainStatus = this.#bytes[this.end++] as number;
+    if (this.plainStatus === 0) {
       this.#statusLength = this.#varint();
       this.#statusText = this.end;
       this.end += this.#statusLength;
@@ -119,17 +117,13 @@ export class LineCursor {
     return this.#text(this.#sequenceText, this.#sequenceLength);
   }
 
-  /** The status, if it is one ASCII character; 0 if it is text. */
-  get plainStatus(): number {
-    return this.#status;
-  }
-
   get status(): string {
-    return this.#status > 0 ? String.fromCharCode(this.#status) : this.#text(this.#statusText, this.#statusLength);
+    if (this.plainStatus > 0) return String.fromCharCode(this.plainStatus);
+    return this.#text(this.#statusText, this.#statusLength);
   }
 
   #text(start: number, length: number): string {
-    return decoder.decode(this.#bytes.subarray(start, start + length));
+    return decodeText(this.#bytes, start, start + length);
   }
 
   #varint(): number {

@@ -40,27 +40,27 @@ export async function listKnownSkus(
 }
 
 /** The first SKU of a generation, in order, that is not before a text. */
-export async function findSkuFrom({ read }: Queryable, generation: number, text: string): Promise<string | undefined> {
-  const [row] = await read<{ sku: string }>(
-    `SELECT sku FROM ${tablesOf(generation).skus} WHERE sku >= $1 ORDER BY sku LIMIT 1`,
-    [text],
-  );
-  return row?.sku;
+export async function findSkuFrom(database: Queryable, generation: number, text: string): Promise<string | undefined> {
+  return (await listSkusFrom(database, generation, text, 1))[0];
 }
 
 /** The first SKUs of a generation that begin with a text, in order. */
 export async function listSkusWithPrefix(
-  { read }: Queryable,
+  database: Queryable,
   generation: number,
   prefix: string,
   limit: number,
 ): Promise<string[]> {
   // They are adjacent in the index, so the condition needs no pattern.
+  return (await listSkusFrom(database, generation, prefix, limit)).filter((sku) => sku.startsWith(prefix));
+}
+
+async function listSkusFrom({ read }: Queryable, generation: number, text: string, limit: number): Promise<string[]> {
   const rows = await read<{ sku: string }>(
     `SELECT sku FROM ${tablesOf(generation).skus} WHERE sku >= $1 ORDER BY sku LIMIT ${limit}`,
-    [prefix],
+    [text],
   );
-  return rows.map(({ sku }) => sku).filter((sku) => sku.startsWith(prefix));
+  return rows.map(({ sku }) => sku);
 }
 
 export async function listStyleFragments(

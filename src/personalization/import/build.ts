@@ -18,10 +18,11 @@ import { NameTable, tooManyNames } from "../name-table.ts";
 import { maxStylesOfGroup } from "../store.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import { ChoiceCounter } from "./choice-counter.ts";
-import { type OnDuplicate, readSkus, readTextGroups, type TextRow, toJsonRows } from "./feed-groups.ts";
+import { type OnDuplicate, readSkus, readTextGroups, toJsonRows } from "./feed-groups.ts";
 import type { FeedRows } from "./feed-rows.ts";
 import { GarbageCollector } from "./garbage.ts";
 import { type GenerationSize, loadGroups, loadSkus, loadStyles, type SkuRow } from "./generation-loading.ts";
+import type { FeedRow } from "./rows.ts";
 import { countOccurrence, FirstInFile } from "./statistics.ts";
 import { UsageCounter } from "./usage.ts";
 
@@ -164,7 +165,7 @@ export class GenerationBuilder implements AsyncDisposable {
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
       const groups = new Set(rows.map(({ values }) => this.#groupNames.add(values[choiceTypeOfStyle] as string)));
       this.#usesChoices ||= rows.some(({ values }) => values[choiceTypeOfStyle] !== "");
-      if (this.#groupNames.isFull) throw this.#tooManyGroups("pzstyles", (rows[0] as TextRow).line);
+      if (this.#groupNames.isFull) throw this.#tooManyGroups("pzstyles", (rows[0] as FeedRow).line);
       for (const group of groups) this.#stylesOf.add(group, `${number}`);
       const skus = this.#skusOf.countOf(number);
       if (skus === 0) this.#addUnused(unused, "pzstyles", name, rows);
@@ -221,7 +222,7 @@ export class GenerationBuilder implements AsyncDisposable {
 
   #onDuplicate(list: ListName): OnDuplicate {
     const duplicates = this.#duplicates[list];
-    return ({ line, earlier, key }) =>
+    return (line, earlier, key) =>
       duplicates.add(line, () => {
         const described = `duplicate key ${excerpt(key().join(", "))}, first at line ${earlier}; the last one wins`;
         return `${this.#rows.place(list, line)}: ${described}`;
@@ -251,7 +252,7 @@ export class GenerationBuilder implements AsyncDisposable {
     return new OrderedComparison(this.#garbage.countPages(walkFragments(database, current, kind), bytesOf), visitor);
   }
 
-  #addUnused(unused: FirstInFile<string>, list: ListName, name: string, rows: readonly TextRow[]): void {
+  #addUnused(unused: FirstInFile<string>, list: ListName, name: string, rows: readonly FeedRow[]): void {
     const line = Math.min(...rows.map((row) => row.line));
     unused.add(line, () => `${this.#rows.place(list, line)}: ${excerpt(name)}`);
   }

@@ -2,14 +2,13 @@ import { decodeText, encodeInto, grow, readUint32 } from "../bytes.ts";
 import { compareSequence, type ListName, lists } from "../lists.ts";
 import { LineCursor } from "../packed-lines.ts";
 import type { FeedRows } from "./feed-rows.ts";
+import type { FeedRow } from "./rows.ts";
 
-export type OnDuplicate = (duplicate: {
-  readonly line: number;
-  /** Line of the replaced row. */
-  readonly earlier: number;
-  /** The key's two values. */
-  readonly key: () => readonly [string, string];
-}) => void;
+/**
+ * @param earlier line of the replaced row
+ * @param key the key's two values
+ */
+export type OnDuplicate = (line: number, earlier: number, key: () => readonly [string, string]) => void;
 
 /** The lines are in display order. */
 export interface SkuGroup {
@@ -27,7 +26,7 @@ export function* readSkus(rows: FeedRows, onDuplicate: OnDuplicate): Generator<S
   const packer = new LinePacker();
   for (const { rows: read, key, content } of rows.groups("pzlines")) {
     const lines = packer.pack(content, (line, earlier, style) =>
-      onDuplicate({ line, earlier, key: () => [decodeText(key), rows.styleNames.nameOf(style)] }),
+      onDuplicate(line, earlier, () => [decodeText(key), rows.styleNames.nameOf(style)]),
     );
     yield { read, key, lines, styles: packer.styles };
   }
@@ -137,13 +136,7 @@ export interface TextGroup {
   readonly name: string;
   /** In UTF-8. Valid until the next group. */
   readonly key: Uint8Array;
-  readonly rows: readonly TextRow[];
-}
-
-export interface TextRow {
-  readonly line: number;
-  /** In the contract's order of columns. */
-  readonly values: readonly string[];
+  readonly rows: readonly FeedRow[];
 }
 
 /** In order. Of rows with the same key, the last one counts. */
@@ -156,7 +149,7 @@ export function* readTextGroups(
   const second = columns.indexOf(keyColumns[1]);
   const sequence = columns.findIndex((column) => column.endsWith("_seq"));
   for (const { rows: read, key, content } of rows.groups(list)) {
-    const last = new Map<string, TextRow>();
+    const last = new Map<string, FeedRow>();
     let name = "";
     for (let at = 0; at < content.length; ) {
       const end = at + 8 + readUint32(content, at + 4);
@@ -166,7 +159,7 @@ export function* readTextGroups(
       const value = row.values[second] as string;
       const earlier = last.get(value);
       if (earlier !== undefined) {
-        onDuplicate({ line: row.line, earlier: earlier.line, key: () => [row.values[0] as string, value] });
+        onDuplicate(row.line, earlier.line, () => [row.values[0] as string, value]);
         // The later row also takes the later position.
         last.delete(value);
       }
@@ -184,7 +177,7 @@ const prefixesOf = (list: ListName) =>
   lists[list].columns.map((column, index) => `${index === 0 ? "{" : ","}${JSON.stringify(column)}:`);
 const prefixes = { pzstyles: prefixesOf("pzstyles"), pzchoices: prefixesOf("pzchoices") };
 
-export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly TextRow[]): Uint8Array {
+export function toJsonRows(list: "pzstyles" | "pzchoices", rows: readonly FeedRow[]): Uint8Array {
   let bytes = new Uint8Array(256 * rows.length);
   let end = 0;
   for (const { values } of rows) {

@@ -1,4 +1,5 @@
 import { quoteIfOdd } from "../../base/format.ts";
+
 /** By locale. */
 export type Texts = Readonly<Record<string, string>>;
 
@@ -21,8 +22,7 @@ export interface LineRules {
 }
 
 export type EntryKey =
-  | { readonly style: string; readonly line?: undefined }
-  | { readonly style: string; readonly line: string }
+  | { readonly style: string; readonly line?: string | undefined }
   | { readonly group: string; readonly choice: string };
 
 /** A line is identified by its display sequence. */
