@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 /** Even a few rows can exceed this: a single choice group may take megabytes. */
 const maxBatchBytes = 2 * 2 ** 20;
 
@@ -32,9 +34,12 @@ export class BatchLoader<Row> implements AsyncDisposable {
     this.#pending = this.#load(rows);
     // The next await throws the error.
     this.#pending.catch(() => {});
+    // Lets timers run, such as the heartbeat.
+    await setImmediate();
   }
 
   async finish(): Promise<void> {
+    await this.send();
     await this.#pending;
   }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { ServiceError } from "../../base/errors.ts";
 import type { Database } from "../../database/database.ts";
 import {
@@ -146,9 +145,9 @@ export class GenerationBuilder implements AsyncDisposable {
       const sku = decodeText(key);
       for (const style of styles) this.#skusOf.add(style, sku);
       if (comparison !== undefined) while (!comparison.tryAdd(key, lines)) await comparison.loadPage();
-      if (this.#add(loader, { sku, lines }, lines.length)) await this.#send(loader);
+      if (this.#add(loader, { sku, lines }, lines.length)) await loader.send();
     }
-    await this.#finish(loader);
+    await loader.finish();
     return { total, rows: count, difference: await toDifference(total, comparison) };
   }
 
@@ -171,16 +170,16 @@ export class GenerationBuilder implements AsyncDisposable {
       if (skus === 0) this.#addUnused(unused, "pzstyles", name, rows);
       const examples = this.#skusOf.takeExamplesOf(number);
       const style = { number, code: name, rows: json, groups: [...groups], skus, examples };
-      if (this.#add(loader, style, json.length)) await this.#send(loader);
+      if (this.#add(loader, style, json.length)) await loader.send();
     }
     const { styleNames } = this.#rows;
     while (number < styleNames.size) {
       number++;
       const usage = { skus: this.#skusOf.countOf(number), examples: this.#skusOf.takeExamplesOf(number) };
       const style = { number, code: styleNames.nameOf(number), rows: new Uint8Array(), groups: [], ...usage };
-      if (this.#add(loader, style, 0)) await this.#send(loader);
+      if (this.#add(loader, style, 0)) await loader.send();
     }
-    await this.#finish(loader);
+    await loader.finish();
     const total = this.#rows.definedStyles;
     return { total, rows: count, unused: toOccurrences(unused), difference: await toDifference(total, comparison) };
   }
@@ -200,7 +199,7 @@ export class GenerationBuilder implements AsyncDisposable {
       if (comparison !== undefined) while (!comparison.tryAdd(key, json)) await comparison.loadPage();
       const styles = this.#stylesOf.takeExamplesOf(number).map(Number);
       if (styles.length === 0) this.#addUnused(unused, "pzchoices", name, rows);
-      if (this.#add(loader, { number, name, rows: json, styles }, json.length)) await this.#send(loader);
+      if (this.#add(loader, { number, name, rows: json, styles }, json.length)) await loader.send();
     }
     const missing: Occurrences = { count: 0, examples: [] };
     for (number = defined + 1; number <= this.#groupNames.size; number++) {
@@ -208,9 +207,9 @@ export class GenerationBuilder implements AsyncDisposable {
       const name = this.#groupNames.nameOf(number);
       if (name !== "") countOccurrence(missing, () => excerpt(name), reportedTypes);
       const group = { number, name, rows: new Uint8Array(), styles };
-      if (this.#add(loader, group, 0)) await this.#send(loader);
+      if (this.#add(loader, group, 0)) await loader.send();
     }
-    await this.#finish(loader);
+    await loader.finish();
     await comparison?.finish();
     const difference = comparison === undefined ? null : { total: count, ...choices.counts };
     return { rows: count, unused: toOccurrences(unused), missing, difference };
@@ -233,8 +232,10 @@ export class GenerationBuilder implements AsyncDisposable {
     size: number,
     load: (database: Database, generation: number, rows: readonly Row[]) => Promise<void>,
   ): BatchLoader<Row> {
-    const { database, generation } = this.#context;
+    const { database, generation, signal, onProgress } = this.#context;
     return new BatchLoader(size, async (rows) => {
+      signal.throwIfAborted();
+      onProgress(this.#merged, false);
       if (database !== undefined && generation !== undefined) await load(database, generation, rows);
     });
   }
@@ -255,19 +256,6 @@ export class GenerationBuilder implements AsyncDisposable {
   #addUnused(unused: FirstInFile<string>, list: ListName, name: string, rows: readonly FeedRow[]): void {
     const line = Math.min(...rows.map((row) => row.line));
     unused.add(line, () => `${this.#rows.place(list, line)}: ${excerpt(name)}`);
-  }
-
-  async #send<Row>(loader: BatchLoader<Row>): Promise<void> {
-    await loader.send();
-    this.#context.signal.throwIfAborted();
-    this.#context.onProgress(this.#merged, false);
-    // Lets timers run, such as the heartbeat.
-    await setImmediate();
-  }
-
-  async #finish<Row>(loader: BatchLoader<Row>): Promise<void> {
-    await this.#send(loader);
-    await loader.finish();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
