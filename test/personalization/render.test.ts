@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { fingerprintOf, presentationFingerprint } from "../../src/personalization/fingerprint.ts";
+import { FormRenderer } from "../../src/personalization/form.ts";
 import { writeLine } from "../../src/personalization/packed-lines.ts";
-import { renderBatch, type SkuParts, toGroup, toStyle } from "../../src/personalization/render.ts";
+import { render, renderBatch, type SkuParts, toGroup, toStyle } from "../../src/personalization/render.ts";
 
 const encode = (rows: object[]) => new TextEncoder().encode(rows.map((row) => JSON.stringify(row)).join(","));
 
@@ -39,4 +41,16 @@ test("a batch may have any size, and keeps its bytes while another is made", () 
     ["é", 1, 0],
   ]);
   expect(new TextDecoder().decode(body)).toBe(before);
+});
+
+test("a response changes with its SKU, styles, and groups, and a form with the presentation, too", async () => {
+  const parts = toParts("SKU", 3);
+  const names = ["SKU", "S", "G"].map(fingerprintOf).toSorted();
+  expect(render(parts).fingerprints.toSorted()).toEqual(names);
+  const batch = renderBatch(["SKU", "unknown"], [parts, undefined]);
+  expect(batch.fingerprints.toSorted()).toEqual([...names, fingerprintOf("unknown")].toSorted());
+  const form = await new FormRenderer("acme", undefined, "en", 0).find({} as never, "SKU", "en", () => parts);
+  const ofForm = [...names, presentationFingerprint("acme")].toSorted();
+  expect(form).toMatchObject({ isEmpty: false });
+  expect(form === "outdated" ? [] : form.fingerprints.toSorted()).toEqual(ofForm);
 });
