@@ -52,7 +52,7 @@ export const products: Operation = {
       const product = await findProduct(BigInt(id), network);
       if (product === undefined) return undefined;
       const { document, tag } = product;
-      const body = concatenate(before, document, after);
+      const body = Bun.concatArrayBuffers([before, document, after], Number.POSITIVE_INFINITY, true);
       return { body, tag: hashTag(`${tag}.${suffix}`), alias: handleOf(document) };
     };
   },
@@ -97,13 +97,3 @@ function handleOf(document: Uint8Array): string {
 }
 
 const encode = (text: string) => new TextEncoder().encode(text);
-
-function concatenate(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
-}
