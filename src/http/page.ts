@@ -37,7 +37,7 @@ export interface AllowedOrigins {
 }
 
 /** Inline scripts and styles stay blocked. */
-function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: AllowedOrigins): string {
+export function contentSecurityPolicy({ images = [], scripts = [], connections = [] }: AllowedOrigins = {}): string {
   const from = (origins: readonly string[]) => ["'self'", ...origins].join(" ");
   return [
     "default-src 'none'",

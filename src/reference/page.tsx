@@ -1,18 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Handler } from "../http/endpoint.ts";
+import { contentSecurityPolicy } from "../http/page.ts";
 import { fileHandler } from "../http/static-file.ts";
 import { openApiDocument } from "./openapi.ts";
 import script from "./script.js" with { type: "text" };
 import style from "./style.css" with { type: "text" };
 
-const policy = [
-  "default-src 'none'",
-  ...["style-src 'self'", "script-src 'self'", "connect-src 'self'", "img-src 'self' data:", "form-action 'self'"],
-  ...["frame-ancestors 'none'", "base-uri 'none'"],
-];
-
-export const pageHeaders = { "Content-Security-Policy": policy.join("; ") };
+export const pageHeaders = { "Content-Security-Policy": contentSecurityPolicy() };
 
 /**
  * `GET /openapi.json`.
