@@ -13,10 +13,11 @@ export function printCompletions(shell: string, commands: Commands): boolean {
   return true;
 }
 
-const optionsOf = ({ options = {} }: Command) => [
-  ...Object.entries(options).flatMap(([name, { sentence }]) => (sentence === undefined ? [] : [`--${name}`])),
-  "--help",
-];
+/** The options that the help shows. */
+const optionsOf = ({ options = {} }: Command) =>
+  Object.entries(options).flatMap(([option, { value, sentence }]) =>
+    sentence === undefined ? [] : [{ option, value, sentence }],
+  );
 
 /** The first words of commands, each once, and the second words after each. */
 function toWords(commands: Commands): Map<string, string[]> {
@@ -30,7 +31,8 @@ function toWords(commands: Commands): Map<string, string[]> {
 
 function toBash(commands: Commands): string {
   const cases = Object.entries(commands).map(
-    ([name, command]) => `    "${name}") words="${optionsOf(command).join(" ")}" ;;`,
+    ([name, command]) =>
+      `    "${name}") words="${[...optionsOf(command).map(({ option }) => `--${option}`), "--help"].join(" ")}" ;;`,
   );
   const seconds = [...toWords(commands)].filter(([, second]) => second.length > 0);
   return `# bash completion for pds: pds completions bash > /etc/bash_completion.d/pds
@@ -65,11 +67,10 @@ complete -o filenames -F _pds pds`;
 const inSingleQuotes = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function toZsh(commands: Commands): string {
-  const cases = Object.entries(commands).map(([name, { options = {} }]) => {
-    const specifications = Object.entries(options).flatMap(([option, { value, sentence }]) => {
-      if (sentence === undefined) return [];
+  const cases = Object.entries(commands).map(([name, command]) => {
+    const specifications = optionsOf(command).map(({ option, value, sentence }) => {
       const text = sentence.replaceAll(/[[\]:]/g, "\\$&");
-      return [inSingleQuotes(`--${option}[${text}]${value === undefined ? "" : `:${value}:_files`}`)];
+      return inSingleQuotes(`--${option}[${text}]${value === undefined ? "" : `:${value}:_files`}`);
     });
     return `    "${name}") _arguments ${[...specifications, "'--help[Print this help.]'", "'*:file:_files'"].join(" ")} ;;`;
   });
@@ -104,13 +105,12 @@ function toFish(commands: Commands): string {
     const isOpen = `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${seconds.join(" ")}`;
     for (const second of seconds) lines.push(`complete -c pds -n "${isOpen}" -f -a ${second}`);
   }
-  for (const [name, { options = {} }] of Object.entries(commands)) {
+  for (const [name, command] of Object.entries(commands)) {
     const condition = name
       .split(" ")
       .map((word) => `__fish_seen_subcommand_from ${word}`)
       .join("; and ");
-    for (const [option, { value, sentence }] of Object.entries(options)) {
-      if (sentence === undefined) continue;
+    for (const { option, value, sentence } of optionsOf(command)) {
       lines.push(
         `complete -c pds -n "${condition}" -l ${option} ${value === undefined ? "" : "-r "}-d ${inSingleQuotes(sentence)}`,
       );
