@@ -129,9 +129,7 @@ export function parseRunId(command: string, text: string): number {
 }
 
 /** The person who runs this command, for display. */
-export function describeOperator(): string {
-  return `${userName()}@${hostname()}`;
-}
+export const describeOperator = () => `${userName()}@${hostname()}`;
 
 /** The name in the user table: the runtime returns the variable `USER`. */
 function userName(): string {

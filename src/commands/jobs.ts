@@ -12,20 +12,16 @@ export function printJobs(values: Values): Promise<boolean> {
   return withStore(async (database, config) => {
     const jobs = await listConfiguredJobs(config);
     const statuses = await listJobStatus(database, jobs);
-    const rows = jobs.map((job, index) => ({ job, status: statuses[index] as JobStatus }));
-    if (values.json === true) printSafeJson(rows.map(toJobJson));
-    else if (rows.length === 0) printMessage("no jobs are configured; add tables [jobs.NAME] to pds.toml");
-    else printTable(rows.map(toJobRow));
+    const rows = <T>(toRow: (job: PlannedJob, status: JobStatus) => T) =>
+      jobs.map((job, index) => toRow(job, statuses[index] as JobStatus));
+    if (values.json === true) printSafeJson(rows(toJobJson));
+    else if (jobs.length === 0) printMessage("no jobs are configured; add tables [jobs.NAME] to pds.toml");
+    else printTable(rows(toJobRow));
     return true;
   });
 }
 
-interface JobWithStatus {
-  readonly job: PlannedJob;
-  readonly status: JobStatus;
-}
-
-function toJobJson({ job: { source, plan }, status: { job, brand, last, lastSuccess, ...status } }: JobWithStatus) {
+function toJobJson({ source, plan }: PlannedJob, { job, brand, last, lastSuccess, ...status }: JobStatus) {
   return toSnakeCase({
     job,
     brand,
@@ -41,7 +37,7 @@ function toJobJson({ job: { source, plan }, status: { job, brand, last, lastSucc
   });
 }
 
-function toJobRow({ job: { source, plan }, status }: JobWithStatus) {
+function toJobRow({ source, plan }: PlannedJob, status: JobStatus) {
   const { job, brand, next, runningSince, last, age, isStale, isAhead, pausedSince } = status;
   return {
     job,
