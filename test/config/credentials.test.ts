@@ -71,7 +71,6 @@ describe("the credentials in URLs", () => {
     [`import personalization https://user:${canary}@${host}/feed/`],
     [`import personalization https://${host}/feed/?signature=${canary} --json`],
     [`import personalization http://user:${canary}/${canary}@${host}/feed/`],
-    ["jobs --json"],
     ["history"],
     ["history --json"],
   ])("are not in what pds %s prints", async (command) => {

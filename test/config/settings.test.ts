@@ -362,7 +362,6 @@ describe("an invalid setting stops the start", () => {
 
   test.each([
     ["a schedule in words", "schedule = 'every day'", "schedule: expected a cron expression"],
-    ["a schedule beyond the clock", "schedule = '0 24 * * *'", "schedule: expected"],
     ["an empty schedule", "schedule = ''", "schedule: expected"],
     ["a number for a schedule", "schedule = 5", "schedule: "],
     ["a day that never comes", "schedule = '0 0 30 2 *'", "schedule: .+ never matches"],
@@ -549,7 +548,7 @@ describe("an invalid setting stops the start", () => {
     expectError({ DATABASE_URL }, `DATABASE_URL: expected ${expected}`);
   });
 
-  test.each([[`${folder}/absent/pds.toml`], ["/dev/null/pds.toml"], [`/${"a".repeat(5000)}`], [folder], [""]])(
+  test.each([[`${folder}/absent/pds.toml`], ["/dev/null/pds.toml"], [`/${"a".repeat(5000)}`], [""]])(
     "PDS_CONFIG=%j, which is not a file",
     (path) => {
       expectError({ PDS_CONFIG: path }, path || "PDS_CONFIG");
@@ -584,20 +583,6 @@ describe("an invalid setting stops the start", () => {
   ])("%s", (_, environment, words) => {
     expectError(environment, ...words);
   });
-
-  test("a port that is in use", async () => {
-    using taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-    const port = `${taken.port}`;
-    const DATABASE_URL = `sqlite:${join(folder, "taken.sqlite")}`;
-    for (const environment of [
-      { PORT: port, ADMIN_PORT: "0" },
-      { PORT: "0", ADMIN_PORT: port },
-    ]) {
-      const { code, stdout, stderr } = await pds(["serve"], { DATABASE_URL, LOG_LEVEL: "silent", ...environment });
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain(`127.0.0.1 port ${port}`);
-    }
-  });
 });
 
 describe("a secret", () => {
@@ -620,24 +605,13 @@ describe("a secret", () => {
   });
 
   test.each([
-    [`postgres://user:${secret}@host/db`, "postgres://user:hidden@host/db"],
-    [
-      `postgresql://user:${secret}%40@host:5433/db?sslmode=require`,
-      "postgresql://user:hidden@host:5433/db?sslmode=require",
-    ],
-    [`postgres://user@host/db?password=${secret}`, "postgres://user@host/db?password=hidden"],
-  ])("in DATABASE_URL is hidden: %s", async (url, shown) => {
-    expect(settingOf(await showConfig({ DATABASE_URL: url }), "DATABASE_URL")?.value).toBe(shown);
-  });
-
-  test.each([
     ["a token that is too short", "ADMIN_TOKEN", "hunter2"],
     ["a junk DATABASE_URL", "DATABASE_URL", "postgress://user:hunter2@host/db"],
     ["a DATABASE_URL with a wrong port", "DATABASE_URL", "postgres://user:hunter2@host:port/db"],
-  ])("is not in the error about %s", async (_, name, value) => {
-    const { stderr } = await pds(["config"], { [name]: value });
-    expect(stderr).toContain(name);
-    expect(stderr).not.toContain("hunter2");
+  ])("is not in the error about %s", (_, name, value) => {
+    const message = errorFor({ [name]: value });
+    expect(message).toContain(name);
+    expect(message).not.toContain("hunter2");
   });
 
   test.each([
@@ -727,29 +701,13 @@ describe("a secret", () => {
   });
 });
 
-test("the admin listener without a token only accepts local host names, except for probes", async () => {
-  await using service = await serve({ DATABASE_URL: `sqlite:${join(folder, "named.sqlite")}` });
-  const statusOf = async (path: string, host: string) =>
-    (await fetch(new URL(path, service.adminUrl), { headers: { host } })).status;
-  const { port } = new URL(service.adminUrl);
-  for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `127.3.2.1:${port}`, `[::1]:${port}`, "localhost"]) {
-    expect(await statusOf("/", host)).toBe(200);
-    expect(await statusOf("/metrics", host)).toBe(200);
-  }
-  for (const host of [`rebound.example:${port}`, "localhost.example", "127.0.0.1.example", `192.0.2.1:${port}`]) {
-    for (const path of ["/", "/metrics", "/products/1", "/nothing"]) expect(await statusOf(path, host)).toBe(421);
-    expect(await statusOf("/livez", host)).toBe(200);
-  }
-});
-
 describe("the admin listener with a token", () => {
   const token = "correct-horse-battery";
   const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-  const start = (ADMIN_HOST: string) =>
-    serve({ ADMIN_HOST, ADMIN_TOKEN: token, DATABASE_URL: `sqlite:${join(folder, "admin.sqlite")}` });
 
-  test.each([["127.0.0.1"], ["0.0.0.0"]])("starts on %s and protects everything but the probes", async (host) => {
-    await using service = await start(host);
+  test("starts on 0.0.0.0 and protects everything but the probes", async () => {
+    const DATABASE_URL = `sqlite:${join(folder, "admin.sqlite")}`;
+    await using service = await serve({ ADMIN_HOST: "0.0.0.0", ADMIN_TOKEN: token, DATABASE_URL });
     const statusOf = async (path: string, authorization?: string) => {
       const response = await fetch(new URL(path, service.adminUrl), {
         headers: authorization ? { authorization } : {},

@@ -100,7 +100,10 @@ describe("the admin listener without a token", () => {
     }
     // Probes are open to every valid host.
     if (status === 400) return;
-    expect((await send(open.adminUrl, "GET /readyz HTTP/1.1", `Host: ${host}`)).status).toBe(200);
+    for (const probe of ["/livez", "/readyz"]) {
+      const { status } = await send(open.adminUrl, `GET ${probe} HTTP/1.1`, `Host: ${host}`);
+      expect([probe, status]).toEqual([probe, 200]);
+    }
   });
 
   test.each<[about: string, requestLine: string, fields: string[], status: number]>([

@@ -16,9 +16,10 @@ test.each(["PORT", "ADMIN_PORT"])(
     using other = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
     const path = join(folder, "pds.sqlite");
     const environment = { PDS_CONFIG: config, DATABASE_URL: `sqlite:${path}`, PORT: "0", ADMIN_PORT: "0" };
-    const { code, stderr } = await pds(["serve"], { ...environment, [setting]: `${other.port}` });
-    expect([code, stderr]).toEqual([
+    const { code, stdout, stderr } = await pds(["serve"], { ...environment, [setting]: `${other.port}` });
+    expect([code, stdout, stderr]).toEqual([
       1,
+      "",
       expect.stringMatching(new RegExp(`^pds: cannot listen on 127.0.0.1 port ${other.port}: .*PORT or ADMIN_PORT`)),
     ]);
     expect(existsSync(path)).toBe(false);
