@@ -121,13 +121,6 @@ describe("Accept-Encoding", () => {
     expect<string>(chooseEncoding(accepted)).toBe(coding);
   });
 
-  test.each(cases.filter(([accepted]) => accepted !== null && !accepted.startsWith("\t")))(
-    "%j gives %s over HTTP, too",
-    async (accepted, coding) => {
-      expect((await ask("/api/v1/products/7", accepted ?? "")).coding ?? "identity").toBe(coding);
-    },
-  );
-
   interface Offer {
     readonly name: string;
     /** Thousandths; undefined if not given. */

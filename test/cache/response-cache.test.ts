@@ -303,16 +303,6 @@ describe("the response cache", () => {
     expect(ageOf(cached(cache.get(namespace, "a")))).toBeNull();
   });
 
-  test("computes the age of a response loaded after invalidation stopped from its load", async () => {
-    let unverifiedMs = 0;
-    const { namespace, loadInto } = createNamespace();
-    const cache = new ResponseCache(megabyte, () => nowMs - unverifiedMs);
-    await loadInto(cache, "A");
-    nowMs += 3000;
-    unverifiedMs = 8000;
-    expect(ageOf(cached(cache.get(namespace, "a")))).toBe("3");
-  });
-
   test("counts the age of a response from the start of its load", async () => {
     const { namespace, last } = createNamespace({ freshMs: 300_000 });
     const cache = new ResponseCache(megabyte, () => nowMs - 5000);
@@ -348,34 +338,26 @@ describe("the response cache", () => {
     await expect(Promise.resolve(cache.get(namespace, "a"))).rejects.toThrow("unreachable");
   });
 
-  test("waits for the reload after the stale-while-revalidate time", async () => {
-    const { namespace, last, loadInto } = createNamespace();
+  const polled = { isInvalidated: false, freshMs: 500, staleWhileRevalidateMs: 0 };
+  test.each<[string, Partial<CacheNamespace>, number]>([
+    ["an entry after its stale-while-revalidate time", {}, 11_000],
+    ["a polled entry as soon as it is stale", polled, 499],
+  ])("waits for the reload of %s", async (_, options, servedForMs) => {
+    const { namespace, loads, last, loadInto } = createNamespace(options);
     const cache = new ResponseCache(megabyte, always);
     await loadInto(cache, "old");
-    nowMs += 11_001;
-    const waiting = cache.get(namespace, "a");
-    expect(waiting).toBeInstanceOf(Promise);
-    await last().succeed("new");
-    const answer = await waiting;
-    expect([bodyOf(answer), statusOf(answer)]).toEqual(["new", "pds; fwd=stale; stored"]);
-  });
-
-  test("waits for the reload of a polled namespace as soon as an entry is stale", async () => {
-    const { namespace, loads, last, loadInto } = createNamespace({
-      isInvalidated: false,
-      freshMs: 500,
-      staleWhileRevalidateMs: 0,
-    });
-    const cache = new ResponseCache(megabyte, always);
-    await loadInto(cache, "1");
-    nowMs += 499;
+    nowMs += servedForMs;
     cached(cache.get(namespace, "a"));
-    nowMs += 2;
+    await last().fail("away");
+    nowMs += 1001;
+    const before = loads.length;
     const waiting = [cache.get(namespace, "a"), cache.get(namespace, "a")];
     expect(waiting).toEqual([expect.any(Promise), expect.any(Promise)]);
-    expect(loads).toHaveLength(2);
-    await last().succeed("2");
-    expect((await Promise.all(waiting)).map(bodyOf)).toEqual(["2", "2"]);
+    expect(loads).toHaveLength(before + 1);
+    await last().succeed("new");
+    const answers = await Promise.all(waiting);
+    expect(answers.map(bodyOf)).toEqual(["new", "new"]);
+    expect(statusOf(answers[0])).toBe("pds; fwd=stale; stored");
   });
 
   test("serves the stale response after a failed load until its stale-if-error time ends", async () => {
@@ -470,19 +452,6 @@ describe("the response cache", () => {
       expect((await Promise.all([after, alsoAfter, later])).map(bodyOf)).toEqual(["after", "after", "after"]);
       expect(bodyOf(cached(cache.get(namespace, "a")))).toBe("after");
     }
-  });
-
-  test("does not store an invalidated load that ends after the next load", async () => {
-    const { namespace, at } = createNamespace();
-    const cache = new ResponseCache(megabyte, always);
-    const before = cache.get(namespace, "a");
-    cache.invalidate("thing", "a");
-    const after = cache.get(namespace, "a");
-    await at(1).succeed("after");
-    expect(bodyOf(await after)).toBe("after");
-    await at(0).succeed("before");
-    expect(bodyOf(await before)).toBe("before");
-    expect(bodyOf(cached(cache.get(namespace, "a")))).toBe("after");
   });
 
   test("invalidates exactly the entries that have a changed fingerprint", async () => {
