@@ -198,11 +198,6 @@ for (const engine of enginesOf("sqlite")) {
       },
     );
 
-    test("with another method is not allowed", async () => {
-      const init = { method: "POST", headers: { "If-None-Match": "*" } };
-      expect((await service.get(paths.product, init)).status).toBe(405);
-    });
-
     test.each(["product", "personalization", "histories"] as const)(
       "for an unchanged %s returns only the headers that a cache needs",
       async (name) => {
@@ -656,7 +651,8 @@ describe("while the store is unreachable", async () => {
       expect(unchanged.headers.get("cdn-cache-control")).toBe("no-store, max-age=0");
       const histories = await get(paths.histories);
       expect([histories.status, histories.headers.get("age")]).toEqual([200, expect.stringMatching(/^\d+$/)]);
-      await Bun.sleep(1000);
+      const isOlder = async () => (await get(paths.personalization)).headers.get("age") !== headers.get("age");
+      await until("the response is older", isOlder);
     }
 
     for (const path of ["/api/v1/products/8", paths.product, "/api/v1/products/pz/other", "/api/v1/histories/asc"]) {

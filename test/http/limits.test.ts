@@ -126,16 +126,6 @@ describe("a client that exceeds the rate limit", () => {
     expect(await statusesOf(limited, clients)).toEqual([...allowed, 429]);
   });
 
-  test.each([
-    ["what it wrote itself on the left", (time: number) => `203.0.113.${time}, 198.51.100.1`],
-    ["proxies behind it", (time: number) => `198.51.100.2, 10.1.2.${time}, 2001:db8::${time}`],
-    ["spaces", (time: number) => `${" ".repeat(time)}198.51.100.3${" ".repeat(time)}`],
-    ["IPv6", () => "2001:4860::1, 2001:db8:1::1"],
-  ])("is identified behind trusted proxies by the last other address: %s", async (_, toForwarded) => {
-    const clients = Array.from({ length: perMinute + 1 }, (_, time) => toForwarded(time));
-    expect(await statusesOf(behindProxy, clients)).toEqual([...allowed, 429]);
-  });
-
   test("may still send probes to both listeners", async () => {
     const client = "192.0.2.7";
     expect(await statusesOf(behindProxy, sixTimes(client))).toEqual([...allowed, 429]);
@@ -231,6 +221,7 @@ describe("the address of a client", () => {
     ["junk behind a proxy", "::1", "unknown, 10.0.0.1", "10.0.0.1"],
     ["junk on the left", "::1", "nonsense, 192.0.2.1", "192.0.2.1"],
     ["an address that is none", "::1", "256.1.1.1", "::1"],
+    ["spaces", "::1", "  192.0.2.1   ,10.0.0.1 ,  10.0.0.2  ", "192.0.2.1"],
     ["an empty part", "::1", "192.0.2.1,, 10.0.0.1", "10.0.0.1"],
     ["an unknown connection", "", "192.0.2.1", ""],
   ])("is found: %s", (_, connected, forwarded, expected) => {
@@ -345,30 +336,6 @@ describe("the log of failed requests", () => {
     expect(taken()).toEqual([expect.objectContaining({ level: 40, skipped: 40 })]);
     fail(2);
     expect(taken().map(({ skipped }) => skipped)).toEqual([undefined, undefined]);
-  });
-
-  test("accounts for every failed request when very many fail", async () => {
-    const before = open.log().length;
-    const account = () => {
-      const lines = open
-        .log()
-        .slice(before)
-        .split("\n")
-        .slice(0, -1)
-        .map((line) => JSON.parse(line));
-      const written = lines.filter(({ path: of }) => of === "/too-many").length;
-      return { written, skipped: lines.reduce((sum, line) => sum + (line.skipped ?? 0), 0) as number };
-    };
-    let sent = 0;
-    // A busy machine may take so long for the first ones that all are written.
-    while (account().skipped === 0) {
-      await Promise.all(Array.from({ length: 500 }, () => open.get("/too-many")));
-      sent += 500;
-      const isComplete = () => account().written + account().skipped >= sent;
-      await until("each is written or counted", isComplete);
-    }
-    const { written, skipped } = account();
-    expect(written + skipped).toBe(sent);
   });
 
   test("shortens a long path", async () => {
