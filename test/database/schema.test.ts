@@ -59,6 +59,23 @@ async function crash(statement: string): Promise<string> {
   return `${path}.crashed`;
 }
 
+/**
+ * Expects that commands end with these statuses, and change no byte of a store or of what lies beside it.
+ * @returns what each printed
+ */
+async function expectUntouched(path: string, ends: readonly string[], statuses: Record<string, number>, at = path) {
+  const read = () => ends.map((end) => readFileSync(`${path}${end}`).toString("base64"));
+  const before = read();
+  const printed: string[] = [];
+  for (const [command, status] of Object.entries(statuses)) {
+    const { code, stdout, stderr } = await pds([command], { DATABASE_URL: `sqlite:${at}` });
+    expect([command, code]).toEqual([command, status]);
+    expect(read()).toEqual(before);
+    printed.push(stdout + stderr);
+  }
+  return printed;
+}
+
 test.each([
   ["that another version made", "UPDATE schema_fingerprint SET fingerprint = 'another'", undefined, 3],
   ["that is damaged", "UPDATE generation_list SET version = 'newest'", Buffer.alloc(16_384, "garbage!"), 1],
@@ -69,42 +86,29 @@ test.each([
     writeSync(file, damage);
     closeSync(file);
   }
-  const read = () => ["", "-wal"].map((end) => readFileSync(`${path}${end}`).toString("base64"));
-  const before = read();
-  for (const command of ["check", "history", "serve"]) {
-    expect([command, (await pds([command], { DATABASE_URL: `sqlite:${path}` })).code]).toEqual([command, status]);
-    expect(read()).toEqual(before);
-  }
+  await expectUntouched(path, ["", "-wal"], { check: status, history: status, serve: status });
 });
 
 test.each(["empty", "gone"])("a write-ahead log whose store is %s is kept", async (state) => {
   const path = await crash("UPDATE generation_list SET version = 'newest'");
   if (state === "empty") writeFileSync(path, "");
   else rmSync(path);
-  const before = readFileSync(`${path}-wal`);
-  for (const command of ["check", "history", "serve"]) {
-    const { code, stdout, stderr } = await pds([command], { DATABASE_URL: `sqlite:${path}` });
-    expect([command, code]).toEqual([command, 1]);
-    expect(stdout + stderr).toContain(`missing or empty, but ${path}-wal has changes`);
+  for (const text of await expectUntouched(path, ["-wal"], { check: 1, history: 1, serve: 1 })) {
+    expect(text).toContain(`missing or empty, but ${path}-wal has changes`);
   }
-  expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
 });
 
 test.each([
-  ["has one of its names, behind a link", "CREATE TABLE run (id INTEGER)", 3],
-  ["has none of its names", "CREATE TABLE other (id INTEGER)", 0],
-])("a look leaves the write-ahead log of another program's store that %s", async (_, statement, status) => {
+  ["has one of its names, behind a link", "CREATE TABLE run (id INTEGER)", { check: 3, history: 3 }],
+  ["has none of its names", "CREATE TABLE other (id INTEGER)", { check: 0, history: 1 }],
+])("a look leaves the write-ahead log of another program's store that %s", async (_, statement, statuses) => {
   const url = await createStore("sqlite");
   const path = url.slice("sqlite:".length);
   await using sql = new SQL(url);
   for (const each of ["PRAGMA journal_mode = WAL", statement]) await sql.unsafe(each);
   for (const end of ["", "-wal"]) copyFileSync(`${path}${end}`, `${path}.crashed${end}`);
   symlinkSync(`${path}.crashed`, `${path}.link`);
-  const read = () => ["", "-wal"].map((end) => readFileSync(`${path}.crashed${end}`).toString("base64"));
-  const before = read();
-  expect((await pds(["check"], { DATABASE_URL: `sqlite:${path}.link` })).code).toBe(status);
-  expect((await pds(["history"], { DATABASE_URL: `sqlite:${path}.link` })).code).toBe(status === 0 ? 1 : status);
-  expect(read()).toEqual(before);
+  await expectUntouched(`${path}.crashed`, ["", "-wal"], statuses, `${path}.link`);
 });
 
 test("another program's store that a killed process left to be rolled back stays as it is", async () => {
@@ -118,12 +122,7 @@ test("another program's store that a killed process left to be rolled back stays
   const filler = "x".repeat(4000);
   for (let id = 0; id < 100; id++) await sql`INSERT INTO run VALUES (${id}, ${filler})`;
   for (const end of ["", "-journal"]) copyFileSync(`${path}${end}`, `${path}.crashed${end}`);
-  const read = () => ["", "-journal"].map((end) => readFileSync(`${path}.crashed${end}`).toString("base64"));
-  const before = read();
-  for (const command of ["check", "history", "serve"]) {
-    expect([command, (await pds([command], { DATABASE_URL: `sqlite:${path}.crashed` })).code]).toEqual([command, 3]);
-    expect(read()).toEqual(before);
-  }
+  await expectUntouched(`${path}.crashed`, ["", "-journal"], { check: 3, history: 3, serve: 3 });
 });
 
 test("on postgres, a store is looked for only where its tables are created", async () => {
