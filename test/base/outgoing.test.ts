@@ -1,9 +1,10 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { createFetch, type FetchOptions } from "../../src/base/outgoing.ts";
 import { certificate, certificateKey } from "../support/certificate.ts";
 import { root } from "../support/pds.ts";
+import { startServer } from "../support/server.ts";
 
 interface Received {
   readonly request: string;
@@ -12,25 +13,19 @@ interface Received {
 }
 
 const received: Received[] = [];
-const server = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async (request) => {
-    const { pathname, searchParams } = new URL(request.url);
-    received.push({
-      request: `${request.method} ${pathname}`,
-      headers: request.headers.toJSON(),
-      body: await request.text(),
-    });
-    const location = pathname === "/loop" ? pathname : searchParams.get("to");
-    if (location === null) return new Response("here");
-    return new Response(null, { status: Number(searchParams.get("status") ?? 302), headers: { Location: location } });
-  },
+const origin = startServer(async (request) => {
+  const { pathname, searchParams } = new URL(request.url);
+  received.push({
+    request: `${request.method} ${pathname}`,
+    headers: request.headers.toJSON(),
+    body: await request.text(),
+  });
+  const location = pathname === "/loop" ? pathname : searchParams.get("to");
+  if (location === null) return new Response("here");
+  return new Response(null, { status: Number(searchParams.get("status") ?? 302), headers: { Location: location } });
 });
-afterAll(() => server.stop(true));
 
-const { port } = server;
-const origin = `http://127.0.0.1:${port}`;
+const { port } = new URL(origin);
 const refused = /link-local or metadata address; nothing is sent there unless ALLOWED_LINK_LOCAL lists it$/;
 const takeReceived = () => received.splice(0);
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { chooseEncoding } from "../../src/cache/encoding.ts";
 import { toMetafield, toProduct } from "../support/catalog.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { serveUntilEnd, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { Wire } from "../support/wire.ts";
 
 const folder = await temporaryFolder();
@@ -22,8 +22,7 @@ const feed = await writeFeed(folder, "feed", {
   "pzstyles.csv": feedFiles["pzstyles.csv"].replaceAll("Choose a font", "Choose a font. ".repeat(40)),
 });
 expect((await importHere(["import", "personalization", feed], environment)).code).toBe(0);
-const service = await serve(environment);
-afterAll(() => service.stop());
+const service = await serveUntilEnd(environment);
 
 const large = ["/api/v1/products/7", "/api/v1/products/8", "/api/v1/products/pz/MUG", "/openapi.json", "/docs"];
 const decoders = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync };

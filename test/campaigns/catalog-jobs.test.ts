@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   begin,
   casesFor,
@@ -11,7 +11,7 @@ import {
   killRun,
   pds,
   type RunningService,
-  serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
@@ -43,8 +43,7 @@ interface World {
 async function createWorld(engine: Engine, options: Parameters<typeof startPlatform>[0]): Promise<World> {
   const platform = startPlatform(options);
   const store = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-  const service = await serve({ ...store, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
-  afterAll(() => service.stop());
+  const service = await serveUntilEnd({ ...store, SHOP_DOMAIN: shop, MEMORY_MEGABYTES: "0", VISIBLE: "all" });
   return { platform, environment: { ...environmentOf(platform), ...store, PDS_CONFIG: configPath }, service };
 }
 
@@ -192,8 +191,7 @@ for (const engine of engines) {
   });
 
   const few = await createWorld(engine, { products: 20, images: [0, 1], metafields: 1 });
-  const looking = await serve({ ...few.environment, PDS_CONFIG: "/dev/null", PRODUCT_MAX_AGE: "0" });
-  afterAll(() => looking.stop());
+  const looking = await serveUntilEnd({ ...few.environment, PDS_CONFIG: "/dev/null", PRODUCT_MAX_AGE: "0" });
 
   describe(`on ${engine}, a bulk result`, () => {
     test("does not restore a product that was removed meanwhile", async () => {

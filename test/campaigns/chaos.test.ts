@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { median, percentile } from "../../bench/support/statistics.ts";
 import { feedOf } from "../support/feed.ts";
@@ -18,6 +18,7 @@ import {
 } from "../support/pds.ts";
 import { createPostgres, type Postgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
+import { startServer } from "../support/server.ts";
 import { canSeeProcesses, childrenOf, isAlive } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
@@ -40,20 +41,12 @@ const recoveryMs = leaseSeconds * (isCampaign ? 1200 : 300);
 
 /** A slow feed that is new at each time of the schedules, so that faults interrupt loads. */
 const skus = Array.from({ length: 300 }, (_, index) => `SKU-${index}`);
-const feed = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async ({ url }) => {
-    await Bun.sleep(50);
-    const files: Readonly<Record<string, string>> = feedOf(
-      skus,
-      `Serif ${Math.floor(Date.now() / 1000 / everySeconds)}`,
-    );
-    const file = files[new URL(url).pathname.slice(1)];
-    return file === undefined ? new Response(null, { status: 404 }) : new Response(file);
-  },
+const feed = startServer(async ({ url }) => {
+  await Bun.sleep(50);
+  const files: Readonly<Record<string, string>> = feedOf(skus, `Serif ${Math.floor(Date.now() / 1000 / everySeconds)}`);
+  const file = files[new URL(url).pathname.slice(1)];
+  return file === undefined ? new Response(null, { status: 404 }) : new Response(file);
 });
-afterAll(() => feed.stop(true));
 
 const folder = await temporaryFolder();
 const [config = ""] = await writeFiles(folder, {
@@ -62,7 +55,7 @@ const [config = ""] = await writeFiles(folder, {
     ...brands.map(
       (brand) => `[[jobs.personalization-import]]
         brand = "${brand}"
-        source = "${feed.url.origin}/"
+        source = "${feed}/"
         schedule = "*/${everySeconds} * * * * *"
         missed = "all"
         settle_seconds = 0\n`,

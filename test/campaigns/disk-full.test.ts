@@ -19,6 +19,7 @@ import {
 import { environmentOf, startPlatform } from "../support/platform.ts";
 import { canHaveSmallDisk, createPostgres } from "../support/postgres.ts";
 import { startStore } from "../support/s3.ts";
+import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const worlds = await temporaryFolder();
@@ -58,19 +59,14 @@ const largeFiles = { ...feedFiles, "pzlines.csv": manyLines };
 
 /** Serves a feed over HTTP. */
 function serveFeed(files: Readonly<Record<string, string>>): string {
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: ({ url }) => {
-      const content = files[new URL(url).pathname.slice(1)];
-      return new Response(content ?? null, {
-        status: content === undefined ? 404 : 200,
-        headers: { ETag: '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT" },
-      });
-    },
+  const origin = startServer(({ url }) => {
+    const content = files[new URL(url).pathname.slice(1)];
+    return new Response(content ?? null, {
+      status: content === undefined ? 404 : 200,
+      headers: { ETag: '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT" },
+    });
   });
-  afterAll(() => server.stop(true));
-  return `http://127.0.0.1:${server.port}/`;
+  return `${origin}/`;
 }
 
 async function look<Row>({ environment }: World, query: string): Promise<Row[]> {

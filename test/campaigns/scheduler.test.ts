@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,6 +19,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { createPostgresDatabase } from "../support/postgres.ts";
+import { startServer } from "../support/server.ts";
 import { canSeeProcesses, childrenOf, isAlive } from "../support/service-process.ts";
 import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
@@ -308,19 +309,13 @@ concurrent(
 
 describe("external monitors", () => {
   const calls: string[] = [];
-  const monitor = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async ({ method, url }) => {
-      const { pathname, search } = new URL(url);
-      // Long enough to reveal notifications that do not wait for the previous one.
-      if (/start|begins/.test(pathname)) await Bun.sleep(500);
-      calls.push(`${method} ${pathname}${search}`);
-      return new Response(null, { status: pathname.startsWith("/broken") ? 500 : 200 });
-    },
+  const origin = startServer(async ({ method, url }) => {
+    const { pathname, search } = new URL(url);
+    // Long enough to reveal notifications that do not wait for the previous one.
+    if (/start|begins/.test(pathname)) await Bun.sleep(500);
+    calls.push(`${method} ${pathname}${search}`);
+    return new Response(null, { status: pathname.startsWith("/broken") ? 500 : 200 });
   });
-  afterAll(() => monitor.stop(true));
-  const { origin } = monitor.url;
   const callsOf = (name: string) => calls.filter((call) => call.includes(name));
 
   concurrent.each([

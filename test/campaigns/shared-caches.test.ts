@@ -3,13 +3,12 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { configureNginx } from "../support/balancers.ts";
 import { toProduct } from "../support/catalog.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles } from "../support/feed.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { httpCases, request } from "../support/http-cases.ts";
 import { fillStore } from "../support/import-here.ts";
-import { serve, temporaryFolder } from "../support/pds.ts";
+import { serveUntilEnd, temporaryFolder } from "../support/pds.ts";
 
 // The cases of test/http/conformance.test.ts through real shared caches, which only follow the
 // headers of the responses.
@@ -19,8 +18,7 @@ const folder = await temporaryFolder();
 await chmod(folder, 0o755);
 const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "acme" };
 await fillStore(environment, [toProduct(1)], feedFiles);
-const service = await serve(environment);
-cleanUp(() => service.stop());
+const service = await serveUntilEnd(environment);
 
 /** Commands of caches in the foreground, by program. */
 const caches: Readonly<Record<string, (own: string, port: number) => Promise<readonly string[]>>> = {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { $ } from "bun";
 import type { BrowserContextOptions } from "playwright-core";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
 import { isCampaign, root } from "../support/pds.ts";
+import { startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 // The documentation site as it is published. Its generator is installed for this, which takes
@@ -60,21 +61,16 @@ test.skipIf(!isCampaign)("the site has all pages, and its links lead to pages, h
 describe.skipIf(!isCampaign)("in a browser", async () => {
   const browser = isCampaign ? await startBrowser() : undefined;
   // As a host of static files does it: without a server for search or the widget.
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    async fetch({ url }) {
-      const path = decodeURIComponent(new URL(url).pathname);
-      if (!path.startsWith(base)) return new Response("not found", { status: 404 });
-      const file = join(folder, path.slice(base.length).replace(/(^|\/)$/, "$1index.html"));
-      const found = [file, `${file}.html`].find((name) => statSync(name, { throwIfNoEntry: false })?.isFile());
-      return found === undefined ? new Response("not found", { status: 404 }) : new Response(Bun.file(found));
-    },
+  const origin = startServer(async ({ url }) => {
+    const path = decodeURIComponent(new URL(url).pathname);
+    if (!path.startsWith(base)) return new Response("not found", { status: 404 });
+    const file = join(folder, path.slice(base.length).replace(/(^|\/)$/, "$1index.html"));
+    const found = [file, `${file}.html`].find((name) => statSync(name, { throwIfNoEntry: false })?.isFile());
+    return found === undefined ? new Response("not found", { status: 404 }) : new Response(Bun.file(found));
   });
-  afterAll(() => server.stop(true));
   const open = (page: string, options: BrowserContextOptions = {}) => {
     if (browser === undefined) throw new Error("there is no browser");
-    return openPage(browser, `${server.url.origin}${base}${page}`, options);
+    return openPage(browser, `${origin}${base}${page}`, options);
   };
 
   describe.each([

@@ -3,7 +3,6 @@ import { percentile } from "../../bench/support/statistics.ts";
 import { createRandom } from "../../packages/platform-stand-in/src/catalog/random.ts";
 import { listDocuments, listProductStates } from "../../src/catalog/product.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import {
   createStore,
   enginesOf,
@@ -15,6 +14,7 @@ import {
   writeFiles,
 } from "../support/pds.ts";
 import { getAnswers, readAnswers, startPlatform } from "../support/platform.ts";
+import { startServer } from "../support/server.ts";
 import { untilEqual } from "../support/until.ts";
 import { path, webhookEnvironment } from "../support/webhooks.ts";
 
@@ -102,25 +102,20 @@ describe.each([...enginesOf("postgres")])(
     const isDelivered = (id: string) => (confirmedMs.get(id) ?? 0) > (edits.get(id)?.atMs ?? 0);
 
     /** A load balancer. It loses the deliveries of some edits, and confirms them. */
-    const balancer = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: async (request) => {
-        const atMs = Date.now();
-        const body = await request.text();
-        const id = /"id":(\d+)/.exec(body)?.[1] ?? "";
-        const kind = edits.get(id)?.kind;
-        if (kind === "lost" || kind === "hidden") return new Response();
-        const { status } = await pick(replicas).get(path, { method: "POST", headers: request.headers, body });
-        if (status === 200) {
-          confirmedMs.set(id, atMs);
-          deliveries++;
-        }
-        return new Response(null, { status });
-      },
+    const origin = startServer(async (request) => {
+      const atMs = Date.now();
+      const body = await request.text();
+      const id = /"id":(\d+)/.exec(body)?.[1] ?? "";
+      const kind = edits.get(id)?.kind;
+      if (kind === "lost" || kind === "hidden") return new Response();
+      const { status } = await pick(replicas).get(path, { method: "POST", headers: request.headers, body });
+      if (status === 200) {
+        confirmedMs.set(id, atMs);
+        deliveries++;
+      }
+      return new Response(null, { status });
     });
-    cleanUp(() => balancer.stop(true));
-    const subscription = { uri: `http://127.0.0.1:${balancer.port}${path}`, includeFields: ["id", "updated_at"] };
+    const subscription = { uri: `${origin}${path}`, includeFields: ["id", "updated_at"] };
     platform.subscriptions.create("default", "PRODUCTS_UPDATE", subscription);
 
     /** An edit of the parts that a mixed answer would show in different states. */

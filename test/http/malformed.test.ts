@@ -1,14 +1,15 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { matchesEntityTag } from "../../src/cache/response.ts";
-import { cleanUp } from "../support/clean-up.ts";
-import { root, serve, temporaryFolder } from "../support/pds.ts";
+import { root, serveUntilEnd, temporaryFolder } from "../support/pds.ts";
 import { rawRequests } from "../support/raw-requests.ts";
 import { parseResponse, Wire, type WireResponse } from "../support/wire.ts";
 
 const folder = await temporaryFolder();
-const service = await serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, SHOP_DOMAIN: "shop.example" });
-cleanUp(() => service.stop());
+const service = await serveUntilEnd({
+  DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
+  SHOP_DOMAIN: "shop.example",
+});
 
 /** Sent when all answers have arrived, to see whether the connection still is in step. */
 const next = "GET /docs/style.css HTTP/1.1\r\nHost: next.example\r\nConnection: close\r\n\r\n";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { type ListName, skuOf, writeFeed } from "../../bench/support/feed.ts";
 import type { Personalization } from "../../src/contract/personalization.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { temporaryFolder } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
+import { startServer } from "../support/server.ts";
 import { schedules } from "./ticks.ts";
 
 /** The groups whose values name the version of the feed; about a tenth of the SKUs use one. */
@@ -46,7 +46,7 @@ export async function startErp(count: number): Promise<Erp> {
     skus: Array.from({ length: count }, (_, index) => skuOf(index)),
     isDown: false,
     get origin() {
-      return server.url.origin;
+      return origin;
     },
     freeze: () => {
       frozen = version();
@@ -60,18 +60,13 @@ export async function startErp(count: number): Promise<Erp> {
       return JSON.stringify(orderPersonalization({ ...others, pzchoices: choices }));
     },
   };
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: ({ url }) => {
-      if (erp.isDown) return new Response("Maintenance", { status: 503 });
-      const list = new URL(url).pathname.match(/^\/(\w+)\.csv$/)?.[1] as ListName | undefined;
-      const text = list && texts[list];
-      if (text === undefined) return new Response(null, { status: 404 });
-      return new Response(list === "pzchoices" ? text.replace(marked, (row) => `${row} ${version()}`) : text);
-    },
+  const origin = startServer(({ url }) => {
+    if (erp.isDown) return new Response("Maintenance", { status: 503 });
+    const list = new URL(url).pathname.match(/^\/(\w+)\.csv$/)?.[1] as ListName | undefined;
+    const text = list && texts[list];
+    if (text === undefined) return new Response(null, { status: 404 });
+    return new Response(list === "pzchoices" ? text.replace(marked, (row) => `${row} ${version()}`) : text);
   });
-  cleanUp(() => server.stop(true));
   return erp;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { DirectReader } from "../../proof/direct-reader.ts";
 import { StoreHistory } from "../../proof/store-history.ts";
 import { itemOf, original } from "../../proof/store-watcher.ts";
-import { cleanUp } from "../../support/clean-up.ts";
+import { startServer } from "../../support/server.ts";
 
 const id = "7";
 
@@ -11,19 +11,16 @@ async function findOld({ showsEdit, age }: { showsEdit: boolean; age?: string })
   const history = new StoreHistory();
   history.note(itemOf(id), original, performance.now());
   let title = "Plate";
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: () => new Response(`{"product":{"title":"${title}"}}`, { headers: age === undefined ? {} : { Age: age } }),
-  });
-  cleanUp(() => server.stop(true));
+  const origin = startServer(
+    () => new Response(`{"product":{"title":"${title}"}}`, { headers: age === undefined ? {} : { Age: age } }),
+  );
   const touch = (_: string, { product }: { readonly product?: { readonly title?: unknown } }) => {
     const version = `${product?.title}`;
     if (showsEdit) title = version;
     history.note(itemOf(id), version, performance.now());
   };
   const reader = new DirectReader({
-    ...{ replicas: [{ url: server.url.origin }], catalog: { touch } as never, history },
+    ...{ replicas: [{ url: origin }], catalog: { touch } as never, history },
     ids: [id],
   });
   await reader.edit();

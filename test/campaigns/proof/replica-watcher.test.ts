@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ReplicaWatcher } from "../../proof/replica-watcher.ts";
-import { cleanUp } from "../../support/clean-up.ts";
 import { createStore, serve } from "../../support/pds.ts";
+import { startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const name = "pds_http_request_duration_seconds_count";
@@ -9,21 +9,16 @@ const name = "pds_http_request_duration_seconds_count";
 test("the responses of a replica are added up by status, also after it was started again", async () => {
   let text = "";
   let reads = 0;
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: () => {
-      reads++;
-      return new Response(text);
-    },
+  const origin = startServer(() => {
+    reads++;
+    return new Response(text);
   });
-  cleanUp(() => server.stop(true));
   const show = async (...lines: string[]) => {
     text = lines.join("\n");
     const before = reads;
     await until("the watcher has read it", () => reads > before + 1);
   };
-  const watcher = new ReplicaWatcher([{ adminUrl: server.url.origin }]);
+  const watcher = new ReplicaWatcher([{ adminUrl: origin }]);
   await show(
     `${name}{route="/api/v1/products/:id",method="GET",status="200"} 40`,
     `${name}{route="/api/v1/products/pz/:sku",method="GET",status="500"} 1`,

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Shoppers } from "../../proof/shoppers.ts";
 import { StoreHistory } from "../../proof/store-history.ts";
 import { itemOf, personalization } from "../../proof/store-watcher.ts";
-import { cleanUp } from "../../support/clean-up.ts";
+import { startServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const [id, sku] = ["7", "SKU1"];
@@ -26,20 +26,15 @@ async function findProblems({ product, personalization: feed, status = 200, head
     history.note(item, "v1", 0);
     history.note(item, "v2", performance.now() - 10_000);
   }
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: ({ url }) => {
-      const text = url.endsWith(sku)
-        ? (feed ?? toPersonalization("v2"))
-        : url.endsWith(id)
-          ? (product ?? toProduct("v2"))
-          : histories;
-      return new Response(text, { status, ...(headers && { headers }) });
-    },
+  const origin = startServer(({ url }) => {
+    const text = url.endsWith(sku)
+      ? (feed ?? toPersonalization("v2"))
+      : url.endsWith(id)
+        ? (product ?? toProduct("v2"))
+        : histories;
+    return new Response(text, { status, ...(headers && { headers }) });
   });
-  cleanUp(() => server.stop(true));
-  const places = [server.url.origin];
+  const places = [origin];
   const shoppers = new Shoppers({
     ...{ edges: places, origins: places, skus: [sku], history, rate: 1000 },
     products: new Map([[id, toProduct("Plate")]]),
