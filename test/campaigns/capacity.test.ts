@@ -14,14 +14,7 @@ import { findFreePort } from "../support/free-port.ts";
 import { listInstalled, startFront } from "../support/front.ts";
 import { fillStore } from "../support/import-here.ts";
 import { isCampaign, temporaryFolder, writeFiles } from "../support/pds.ts";
-import {
-  canSeeProcesses,
-  openFiles,
-  residentBytes,
-  type ServiceProcess,
-  startService,
-} from "../support/service-process.ts";
-import { until } from "../support/until.ts";
+import { canSeeProcesses, type ServiceProcess, startService } from "../support/service-process.ts";
 
 // A steady mix at 80 % of what the service can do, next to nginx, which serves the same files at the
 // same rate. In parts, each at the capacity of that moment: the speed of a shared machine varies by
@@ -38,8 +31,6 @@ const share = 0.8;
 const slower = 3;
 /** How far apart the capacities before and after a part may be. */
 const maxDrift = 0.1;
-/** How far the last third of the memory samples may be from the second. */
-const tolerance = 0.05;
 
 const variantsOf = (id: number) => Array.from({ length: 4 }, (_, index) => toVariant(id, { id: 401 + index }));
 const products = Array.from({ length: productCount }, (_, index) =>
@@ -81,18 +72,8 @@ interface Part {
   readonly peer: LoadResult | undefined;
 }
 
-interface Samples {
-  readonly megabytes: number[];
-  readonly files: number[];
-}
-
 /** One part with the service, and then with nginx. */
-async function runPart(
-  generator: LoadProcess,
-  service: ServiceProcess,
-  nginxUrl: string | undefined,
-  { megabytes, files }: Samples,
-): Promise<Part> {
+async function runPart(generator: LoadProcess, service: ServiceProcess, nginxUrl: string | undefined): Promise<Part> {
   const measured = async (spec: Omit<LoadSpec, "url" | "paths" | "connections">) => {
     const usedS = cpuSecondsOf(service.pid);
     const result = await generator.drive({ ...mixOf(service.url), ...spec });
@@ -105,14 +86,7 @@ async function runPart(
   };
   const before = await probe();
   const rate = share * Math.min(before.capacity, before.perSecond);
-  const sampling = setInterval(
-    () => {
-      megabytes.push(residentBytes(service.pid) / 2 ** 20);
-      files.push(openFiles(service.pid));
-    },
-    Math.min(1000, partSeconds * 100),
-  );
-  const own = await measured({ seconds: partSeconds, rate }).finally(() => clearInterval(sampling));
+  const own = await measured({ seconds: partSeconds, rate });
   const after = await probe();
   const peer =
     nginxUrl === undefined ? undefined : await generator.drive({ ...mixOf(nginxUrl), seconds: partSeconds, rate });
@@ -146,21 +120,19 @@ function reportLatencies(name: string, results: readonly LoadResult[]): void {
 }
 
 describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capacity`, () => {
-  test("leave memory and open files as they are, and one response in a thousand about as fast as nginx's", async () => {
+  test("give one response in a thousand about as fast as nginx does", async () => {
     const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, LOG_LEVEL: "error" };
     await fillStore(environment, products, feedFiles);
     await using service = await startService(environment);
-    const filesBefore = openFiles(service.pid);
     await pinAll(service.pid);
     const nginxUrl = nginx ? await startNginx() : undefined;
 
     await using generator = new LoadProcess();
     await generator.drive({ ...mixOf(service.url), seconds: 3 * probeSeconds });
-    const samples: Samples = { megabytes: [], files: [] };
     const needed = Math.ceil(seconds / partSeconds);
     const parts: Part[] = [];
     for (let tries = 0; parts.length < needed && tries < 2 * needed; tries++) {
-      const part = await runPart(generator, service, nginxUrl, samples);
+      const part = await runPart(generator, service, nginxUrl);
       const isSteady = !isCampaign || driftOf(part) <= maxDrift;
       if (isSteady) parts.push(part);
       report(
@@ -172,9 +144,6 @@ describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capa
     }
     expect(parts.length, "parts during which the machine was steady").toBe(needed);
 
-    const { megabytes, files } = samples;
-    const third = Math.floor(megabytes.length / 3);
-    const [before, after] = [median(megabytes.slice(third, 2 * third)), median(megabytes.slice(2 * third))];
     const own = parts.map((part) => part.own);
     const peer = parts.flatMap((part) => part.peer ?? []);
     const capacities = parts.flatMap((part) => part.capacities);
@@ -182,7 +151,6 @@ describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capa
     report(`capacity: ${describeRange(capacities, 0)} requests per second, sent ${describeRange(rates, 0)}`);
     const busy = parts.map((part) => part.busy);
     report(`processor time, as a share of that at capacity: ${describeRange(busy, 2)}`);
-    report(`memory: ${before.toFixed(1)}, then ${after.toFixed(1)} MB; files: ${describeRange(files, 0)}`);
     reportLatencies("pds", own);
     if (peer.length > 0) reportLatencies("nginx", peer);
     // The generator throws if any response has another status than expected.
@@ -190,11 +158,8 @@ describe.if(canSeeProcesses)(`${seconds} seconds at ${share * 100} % of the capa
       expect(statuses["200"]).toBeGreaterThan(0);
       expect(statuses["404"]).toBeGreaterThan(0);
     }
-    await until("the connections are closed", () => openFiles(service.pid) <= filesBefore + 2);
     // A short run is all warm-up, and on a busy machine.
     if (!isCampaign) return;
-    expect(Math.max(...files)).toBeLessThanOrEqual(median(files) + 2);
-    expect(Math.abs(after / before - 1)).toBeLessThan(tolerance);
     const p999Ms = (results: readonly LoadResult[]) => median(results.map((result) => result.p999Ms));
     if (peer.length > 0) expect(p999Ms(own)).toBeLessThan(slower * p999Ms(peer));
   });
