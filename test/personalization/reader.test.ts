@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { parse } from "csv-parse/sync";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -29,14 +30,7 @@ const toCsv = (rows: readonly object[]) =>
   [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))]
     .map((cells) => `${cells.map(quote).join(",")}\n`)
     .join("");
-const parseCsv = (text: string) => {
-  const [names = [], ...rows] = text
-    .trim()
-    .split("\n")
-    .map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)])
-    .map((cells) => cells.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? ""));
-  return rows.map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ""])));
-};
+const parseCsv = (text: string): Record<string, string>[] => parse(text, { columns: true });
 
 /** The lists of a SKU by definition: its lines, their styles, and the choices of these. */
 function expectedOf(sku: string) {
