@@ -14,7 +14,7 @@ import {
   enginesOf,
   isCampaign,
   pds,
-  serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
@@ -75,8 +75,7 @@ async function createWorld(engine: "sqlite" | "postgres") {
     VISIBLE: "all",
     SERVER_TIMING: "on",
   };
-  const services = [await serve(environment), await serve(environment)];
-  afterAll(() => Promise.all(services.map((service) => service.stop())));
+  const services = [await serveUntilEnd(environment), await serveUntilEnd(environment)];
   const sql = await connectTo(url);
   afterAll(() => sql.close());
 

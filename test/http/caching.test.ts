@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { toJson } from "../../src/base/json.ts";
 import { parseCachePolicy } from "../../src/cache/policy.ts";
 import { fingerprintTag } from "../../src/cdn/headers.ts";
@@ -13,6 +13,7 @@ import {
   pds,
   type RunningService,
   serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
@@ -47,13 +48,6 @@ async function importAll(environment: Record<string, string>, of: readonly [stri
   for (const [index, noun] of ["products", "personalization"].entries()) {
     expect((await importHere(["import", noun, of[index] ?? ""], environment)).code).toBe(0);
   }
-}
-
-/** Starts services and stops them after the tests. */
-async function serveAll(...environments: readonly Record<string, string>[]): Promise<RunningService[]> {
-  const services = await Promise.all(environments.map((environment) => serve(environment)));
-  afterAll(() => Promise.all(services.map((service) => service.stop())));
-  return services;
 }
 
 const headersOf = async (service: RunningService, path: string, headers: Record<string, string> = {}) =>
@@ -106,19 +100,21 @@ function expectNotExecutable({ headers }: Response, hasPolicy?: boolean): void {
 async function worldOn(engine: Engine) {
   const environment = { DATABASE_URL: await createStore(engine), SHOP_DOMAIN: "shop.example", BRAND: "acme" };
   await importAll(environment, [products, feed]);
-  const [service, replica, otherShop, uncached] = (await serveAll(
-    environment,
-    { ...environment, SERVER_TIMING: "on", CDN: "cloudflare" },
-    {
-      ...environment,
-      SHOP_DOMAIN: "other.example",
-      CDN: "fastly",
-      CACHE_PRODUCTS: "max-age=1",
-      CACHE_PERSONALIZATION: "s-maxage=30, max-age=2",
-      CACHE_HISTORIES: "no-store",
-      CACHE_NOT_FOUND: "no-store",
-    },
-    { ...environment, MEMORY_MEGABYTES: "0", SERVER_TIMING: "on", CDN: "varnish" },
+  const [service, replica, otherShop, uncached] = (await Promise.all(
+    [
+      environment,
+      { ...environment, SERVER_TIMING: "on", CDN: "cloudflare" },
+      {
+        ...environment,
+        SHOP_DOMAIN: "other.example",
+        CDN: "fastly",
+        CACHE_PRODUCTS: "max-age=1",
+        CACHE_PERSONALIZATION: "s-maxage=30, max-age=2",
+        CACHE_HISTORIES: "no-store",
+        CACHE_NOT_FOUND: "no-store",
+      },
+      { ...environment, MEMORY_MEGABYTES: "0", SERVER_TIMING: "on", CDN: "varnish" },
+    ].map((each) => serveUntilEnd(each)),
   )) as [RunningService, RunningService, RunningService, RunningService];
   return { environment, service, replica, otherShop, uncached };
 }
@@ -606,7 +602,7 @@ describe("while the store is unreachable", async () => {
     CDN: "generic",
   };
   await importAll(environment, [products, feed]);
-  const [service] = (await serveAll(environment)) as [RunningService];
+  const service = await serveUntilEnd(environment);
   const get = async (path: string) => {
     const response = await service.get(path);
     return { status: response.status, headers: response.headers, body: await response.text(), response };
