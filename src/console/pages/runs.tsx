@@ -119,12 +119,7 @@ function renderFilters(request: PageRequest, kinds: readonly RunKind[], filter: 
       {period !== undefined && <input type="hidden" name="period" value={period} />}
       <Select name="job" label="Job" options={withAll("All jobs", namesOf("job"))} selected={filter.job} />
       <Select name="brand" label="Brand" options={withAll("All brands", namesOf("brand"))} selected={filter.brand} />
-      <Select
-        name="outcome"
-        label="Outcome"
-        options={withAll("All outcomes", runStatuses)}
-        selected={filter.status}
-      />
+      <Select name="outcome" label="Outcome" options={withAll("All outcomes", runStatuses)} selected={filter.status} />
       <DayFields days={filter} />
       <TextField type="search" name="text" label="Text in the reason" value={filter.text} class="wide" />
     </FilterForm>
