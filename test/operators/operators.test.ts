@@ -610,7 +610,7 @@ keep_days = 30
     const { html } = await ann.get(page);
     expect([...html.matchAll(/>later</g)]).toHaveLength(50);
     expect(html).not.toContain("the day");
-    expect(html).toContain(`<input type="search" name="operator" value="eve"`);
+    expect(html).toMatch(/<input type="search" name="operator"[^>]* value="eve"/);
     expect(html).toContain(`<input type="date" name="from" value="2026-03-08"`);
     expect(await subjectsOf(page)).toEqual(Array.from({ length: 50 }, () => "later"));
     const [, older = ""] = html.match(/href="([^"]+)">Older records/) ?? [];
