@@ -3,7 +3,8 @@ import { parseSchedule } from "./schedule.ts";
 
 export const noSchedule = "off";
 
-function check(parse: (text: string) => unknown) {
+/** Refuses a text for which `parse` throws, in the words of its error. */
+function parsableBy(parse: (text: string) => unknown) {
   return (text: string, { addIssue }: z.core.$RefinementCtx<string>) => {
     try {
       parse(text);
@@ -13,7 +14,7 @@ function check(parse: (text: string) => unknown) {
   };
 }
 
-export const schedule = z.string().superRefine(check((text) => text === noSchedule || parseSchedule(text, "UTC")));
+export const schedule = z.string().superRefine(parsableBy((text) => text === noSchedule || parseSchedule(text, "UTC")));
 
 const pingUrl = z
   .string()
@@ -33,7 +34,7 @@ export const planShape = {
     ),
   time_zone: z
     .string()
-    .superRefine(check((text) => parseSchedule("@daily", text)))
+    .superRefine(parsableBy((text) => parseSchedule("@daily", text)))
     .default("UTC")
     .describe("Time zone of the schedule, such as `America/New_York`."),
   brand: z

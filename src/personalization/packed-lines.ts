@@ -92,6 +92,7 @@ export class LineCursor {
     return this.end >= this.#bytes.length;
   }
 
+  /** @throws Error if the lines end within a number */
   next(): void {
     this.start = this.end;
     this.style = this.#varint();
@@ -132,6 +133,8 @@ export class LineCursor {
       const byte = this.#bytes[this.end++] as number;
       number |= (byte & 0x7f) << shift;
       if (byte < 0x80) return number >>> 0;
+      // Bytes beyond the end would never end the number.
+      if (this.end >= this.#bytes.length) throw new Error("the packed lines are damaged");
     }
   }
 }

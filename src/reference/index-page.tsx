@@ -70,10 +70,10 @@ const toIndex = ({ root, examplePath }: IndexContext, product: Product | undefin
     // A URI template (RFC 6570).
     url: root + path.replace(/:(\w+)/g, "{$1}") + toQueryTemplate(parameters),
   })),
-  ...(product !== undefined && { examples: examplesOf(product) }),
+  ...(product !== undefined && { examples: identifiersOf(product) }),
 });
 
-function examplesOf(product: Product) {
+function identifiersOf(product: Product) {
   const sku = selectVariant(product)?.sku ?? "";
   return { id: `${product.id}`, handle: product.handle, ...(sku !== "" && { sku }) };
 }
@@ -84,7 +84,7 @@ function toQueryTemplate(parameters: OperationRoute["parameters"] & object): str
 }
 
 function IndexPage({ root, examplePath, product }: IndexContext & { product: Product | undefined }) {
-  const { sku = "SKU", id = "ID" }: { sku?: string; id?: string } = product === undefined ? {} : examplesOf(product);
+  const { sku = "SKU", id = "ID" }: { sku?: string; id?: string } = product === undefined ? {} : identifiersOf(product);
   const calls = [
     ["Which personalization does this SKU offer?", `/api/v1${personalizationPath(sku)}`],
     ["Did the jobs that bring the data run?", "/api/v1/histories/desc"],

@@ -7,6 +7,7 @@ import { GarbageCollector } from "../../src/personalization/import/garbage.ts";
 import { RowSorter } from "../../src/personalization/import/row-sorter.ts";
 import { UsageCounter } from "../../src/personalization/import/usage.ts";
 import { NameTable } from "../../src/personalization/name-table.ts";
+import { LineCursor } from "../../src/personalization/packed-lines.ts";
 
 const text = fc.oneof(
   fc.string({ maxLength: 8 }),
@@ -64,6 +65,13 @@ describe("the row sorter", () => {
     const sizes = Array.from(sorter.groups(), ({ key, content }) => [Buffer.from(key).toString(), content.length]);
     expect(Object.fromEntries(sizes)).toEqual(contents);
   });
+});
+
+test("a line that was cut off within a number is an error, not an endless loop", () => {
+  const cursor = new LineCursor().reset(Uint8Array.of(1, 2, 65, 0x81));
+  cursor.next();
+  expect(cursor).toMatchObject({ style: 1, sequence: "1", status: "A" });
+  expect(() => cursor.next()).toThrow("the packed lines are damaged");
 });
 
 describe("the table of names", () => {

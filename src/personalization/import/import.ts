@@ -20,7 +20,10 @@ import { type ReadFeed, readFeed } from "./read-feed.ts";
 import { statusColumn } from "./statistics.ts";
 
 export interface ImportMode {
-  /** Whether a person started it: an incomplete feed is then an error. */
+  /**
+   * Whether a person chose what to import, with `pds import` or `--force`. An incomplete feed is then
+   * an error, because no next run tries again.
+   */
   readonly isManual: boolean;
   readonly isForced: boolean;
 }
