@@ -40,7 +40,7 @@ export class Budget {
     return budget?.unit === "tag" ? this.soon : this.soon * maxTags;
   }
 
-  carries(requests: readonly TaggedRequest[], tokens = this.available): boolean {
+  covers(requests: readonly TaggedRequest[], tokens = this.available): boolean {
     return costOf(requests, this.#target.budget) <= tokens;
   }
 
@@ -56,7 +56,7 @@ export function giveBack(state: PurgeState, unsent: readonly TaggedRequest[], { 
 }
 
 export const hasTokens = ({ state, now }: PurgePosition, target: PurgeTarget): boolean =>
-  state === undefined || new Budget(target, state, now).carries([{ tags: [""] }]);
+  state === undefined || new Budget(target, state, now).covers([{ tags: [""] }]);
 
 function costOf(requests: readonly TaggedRequest[], budget: PurgeTarget["budget"]): number {
   return budget?.unit === "tag" ? requests.reduce((sum, { tags }) => sum + tags.length, 0) : requests.length;

@@ -113,27 +113,27 @@ function choose(
   const nothing: TagKinds = new Map();
   const [after, upTo] = range.first;
   if (range.isEverything) {
-    const isCarried = budget.carries(toRequests(allKinds(), nothing, target));
+    const isCarried = budget.covers(toRequests(allKinds(), nothing, target));
     return isCarried ? { first: allKinds(), due: nothing, upTo, settled: upTo } : undefined;
   }
   const settled = range.due?.upTo;
   const first = collectTags(changes.first, budget.maxTagsSoon);
   const due = range.due?.isEverything ? allKinds() : collectTags(changes.due, budget.maxTagsSoon);
   const all = toRequests(first, due, target);
-  const fits = (requests: readonly TaggedRequest[]) => requests.length <= atOnce && budget.carries(requests);
+  const fits = (requests: readonly TaggedRequest[]) => requests.length <= atOnce && budget.covers(requests);
   if (fits(all)) return { first, due, upTo, settled };
-  if (budget.carries(all, budget.soon)) {
+  if (budget.covers(all, budget.soon)) {
     const begin = takePrefix(changes.first, target, fits);
     if (begin !== undefined) return { first: begin.tags, due: nothing, upTo: begin.upTo, settled: undefined };
     const rest = first.size === 0 ? takePrefix(changes.due, target, fits) : undefined;
     if (rest !== undefined) return { first: nothing, due: rest.tags, upTo: after, settled: rest.upTo };
     // A single change may have more tags than a request.
-    if (budget.carries(all)) return { first, due, upTo, settled };
-    if (budget.carries(all, budget.burst)) return undefined;
+    if (budget.covers(all)) return { first, due, upTo, settled };
+    if (budget.covers(all, budget.burst)) return undefined;
   }
   // Starts with the kind that has the most tags, so that responses of the other kind may stay.
   for (const [ofFirst, ofDue] of collapse(first, due)) {
-    if (budget.carries(toRequests(ofFirst, ofDue, target))) return { first: ofFirst, due: ofDue, upTo, settled };
+    if (budget.covers(toRequests(ofFirst, ofDue, target))) return { first: ofFirst, due: ofDue, upTo, settled };
   }
   return undefined;
 }
