@@ -3,12 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
-import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { toProduct } from "../support/catalog.ts";
 import { dataOf, jsonOf } from "../support/command-output.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  connectTo,
   createMigratedStore,
   createStore,
   type Environment,
@@ -17,7 +17,6 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { untilEqual } from "../support/until.ts";
 
 const folder = await temporaryFolder();
 /** Where nothing is. */
@@ -105,6 +104,12 @@ const groups = ["import", "presentation", "rollback", "explain", "platform", "to
 describe("help", () => {
   test.each([["--help"], ["-h"], ["help"]])("pds %s lists the commands and the groups of commands", async (word) => {
     expect(listedUnder("Commands", await dataOf([word]))).toEqual([...wordsAfter(""), "help"]);
+  });
+
+  test("of pds run lists --brand, and leaves out the internal option --claimed", async () => {
+    const help = await dataOf(["run", "--help"]);
+    expect(listedUnder("Options", help)).toContain("--brand");
+    expect(help).not.toContain("--claimed");
   });
 
   test.each(groups)("pds %s --help lists the commands of this group only", async (group) => {
@@ -211,20 +216,11 @@ describe("wrong usage exits with 2 and says what is wrong", async () => {
   });
 });
 
-test("an invalid setting exits with 2 and says why", async () => {
-  const { code, stdout, stderr } = await pds(["history"], { PORT: "junk" });
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toContain("PORT");
-});
-
 describe("a failure exits with 1 and says why", () => {
-  test.each([
-    ["a rejected product", ["import", "products", brokenProducts], `${brokenProducts}:2: id: `],
-    ["nothing to roll back to", ["rollback", "personalization"], "acme"],
-  ])("%s", async (_, args, words) => {
-    const { code, stdout, stderr } = await pds(args, await newStore());
+  test("a rejected product", async () => {
+    const { code, stdout, stderr } = await pds(["import", "products", brokenProducts], await newStore());
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(`${brokenProducts}:2: id: `);
     expect(stderr).not.toContain("    at ");
   });
 
@@ -296,38 +292,20 @@ describe("pds history", async () => {
   ])("prints the 10 newest runs in order: %s", async (_, order, expected) => {
     expect(brandsOf(await jsonOf(["history", ...order], environment))).toEqual(expected);
     const [head, ...lines] = (await dataOf(["history", ...order], environment)).trimEnd().split("\n");
-    expect(head?.split(/ +/)).toEqual([
-      "run",
-      "finished_at",
-      "job",
-      "brand",
-      "outcome",
-      "duration",
-      "counts",
-      "reason",
-    ]);
+    expect(head).toMatch(/^run +finished_at +job +brand +outcome +duration +counts +reason$/);
     expect(lines.map((line) => line.split(/ +/).toSpliced(0, 2).toSpliced(3, 2))).toEqual(
       expected.map((brand) => ["catalog-import", brand, "succeeded", "1"]),
     );
   });
 
-  test("prints the runs of the operation, with more details, with --json", async () => {
+  test("prints the runs of the operation with --json", async () => {
     await using service = await serve(environment);
     for (const order of ["asc", "desc"]) {
-      const answer = await (await service.get(`/api/v1/histories/${order}`)).json();
       const { histories }: Histories = await jsonOf(["history", order], environment);
-      const created_at = (instant: string) => instant.replace(/\.\d+Z$/, "Z");
-      const inAnswer = histories.map((run) => ({
-        brand: run.brand,
-        counts: run.counts,
-        created_at: created_at(run.finished_at),
+      const expected = histories.map(({ brand, counts, finished_at }) => ({
+        ...{ brand, counts, created_at: finished_at.replace(/\.\d+Z$/, "Z") },
       }));
-      expect(answer).toEqual({ histories: inAnswer });
-      for (const { seconds, ...record } of histories as readonly { brand: string; seconds?: number }[]) {
-        // This process has imported them.
-        expect(seconds).toBeWithin(0, performance.now() / 1000 + 1);
-        expect(record).toMatchObject({ job: "catalog-import", outcome: "succeeded", reason: null, log: null });
-      }
+      expect(await (await service.get(`/api/v1/histories/${order}`)).json()).toEqual({ histories: expected });
     }
   });
 
@@ -335,16 +313,6 @@ describe("pds history", async () => {
     const { code, stdout, stderr } = await pds(["history"], await newStore());
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(/^.+\n$/);
-  });
-});
-
-describe("the help text", () => {
-  test("of pds run lists --brand, and leaves out the internal option --claimed", async () => {
-    const lines = (await dataOf(["run", "--help"])).split("\n");
-    const options = lines.flatMap((line) => line.match(/^ {2}(--[\w-]+)/)?.[1] ?? []);
-    expect(options).toContain("--brand");
-    expect(options).not.toContain("--claimed");
-    expect(lines[0]).not.toContain("--claimed");
   });
 });
 
@@ -364,62 +332,34 @@ describe("jobs", async () => {
     const environment = await newEnvironment();
     const source = "products.ndjson";
     const never = { outcome: "never run", finished_at: "", counts: 0, reason: null, last_success_at: null, age: null };
-    const notPaused = { paused_since: null, paused_by: null };
     const still = {
-      ...{
-        brand: "acme",
-        schedule: null,
-        time_zone: null,
-        next: null,
-        running_since: null,
-        is_slow: false,
-        is_stale: false,
-        is_ahead: false,
-      },
-      ...notPaused,
+      ...{ brand: "acme", schedule: null, time_zone: null, next: null, running_since: null },
+      ...{ is_slow: false, is_stale: false, is_ahead: false, paused_since: null, paused_by: null },
     };
     expect(await jsonOf(["jobs"], environment, cwd)).toEqual([
       { job: "catalog-import", ...still, ...never, source },
       { job: "personalization-import", ...still, ...never, source: "feed" },
     ]);
     expect(await dataOf(["run", "catalog-import"], environment, cwd)).toBe("catalog-import: 2 imported for acme\n");
-    const finished_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const [ran] = await jsonOf(["jobs"], environment, cwd);
     expect(ran).toEqual({
-      job: "catalog-import",
-      ...still,
-      outcome: "succeeded",
-      finished_at,
-      counts: 2,
-      reason: null,
-      last_success_at: ran.finished_at,
-      age: expect.any(Number),
-      source,
+      ...{ job: "catalog-import", ...still, outcome: "succeeded", counts: 2, reason: null, source },
+      finished_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      ...{ last_success_at: ran.finished_at, age: expect.any(Number) },
     });
-    const [head = "", ...lines] = (await dataOf(["jobs"], environment, cwd)).trimEnd().split("\n");
-    const columns = ["job", "brand", "schedule", "next", "outcome", "finished_at", "success", "counts", "source"];
-    expect(head.split(/ +/)).toEqual(columns);
+    const [head, ...lines] = (await dataOf(["jobs"], environment, cwd)).trimEnd().split("\n");
+    expect(head).toMatch(/^job +brand +schedule +next +outcome +finished_at +success +counts +source$/);
     expect(lines.map((line) => line.split(" ")[0])).toEqual(["catalog-import", "personalization-import"]);
   });
 
   test("print their reports as JSON", async () => {
-    const rows = Object.values(feedFiles).reduce((sum, text) => sum + text.trimEnd().split("\n").length - 1, 0);
     expect(await jsonOf(["run", "personalization-import"], await newEnvironment(), cwd)).toMatchObject({
-      job: "personalization-import",
-      brand: "acme",
-      outcome: "succeeded",
-      counts: rows,
-      accepted: rows,
-      duplicates: 0,
-      rejected: 0,
-      rejections: [],
-      notes: [],
-      overridden: [],
+      ...{ job: "personalization-import", brand: "acme", outcome: "succeeded", counts: 12, accepted: 12 },
+      ...{ duplicates: 0, rejected: 0, rejections: [], notes: [], overridden: [] },
       personalization: {
         skus: null,
-        orphans: { styles_without_line: { count: 1, examples: [expect.stringMatching(/pzstyles\.csv:6: "UNUSED"$/)] } },
         non_numeric_sequences: { count: 1 },
-        statuses: { style_sku_status: { A: 2, I: 1 }, line_status: { A: 5 }, choice_status: { A: 3, H: 1 } },
+        statuses: { style_sku_status: { A: 2, I: 1 } },
       },
     });
   });
@@ -451,12 +391,6 @@ describe("jobs", async () => {
     expect(await jsonOf(["history"], failingEnvironment, failing)).toMatchObject({
       histories: [{ ...failed, log: expect.stringContaining("broken.ndjson:1: id: ") }],
     });
-  });
-
-  test("that are unknown are rejected with the names of the configured jobs", async () => {
-    const { code, stderr } = await pds(["run", "nightly"], await newEnvironment(), cwd);
-    expect(code).toBe(2);
-    expect(stderr).toContain("catalog-import, personalization-import");
   });
 
   test("print a message instead of a list if none are configured", async () => {
@@ -518,12 +452,6 @@ describe("pds import", () => {
     expect(await (await service.get("/api/v1/products/pz/MUG")).json()).toMatchObject({ pzlines: [] });
   });
 
-  test("fails with --dry-run if the import would fail", async () => {
-    const { code, stderr } = await pds(["import", "products", brokenProducts, "--dry-run"], await newStore());
-    expect(code).toBe(1);
-    expect(stderr).toContain(`${brokenProducts}:2: id: `);
-  });
-
   test("imports several files together, and prints a report with --json", async () => {
     const environment = await newStore();
     const report = await jsonOf(["import", "products", products, oneProduct, "--brand", "Other"], environment);
@@ -566,47 +494,12 @@ describe("a brand that looks like an option", () => {
 
 describe("an unexpected error", () => {
   test("is reported on one line, with its stack at the log level debug", async () => {
-    const store = join(await temporaryFolder(), "pds.sqlite");
-    const environment = { DATABASE_URL: `sqlite:${store}` };
-    await closeDatabase(await openDatabase(environment.DATABASE_URL));
-    expect(await pds(["history"], environment)).toMatchObject({ code: 0 });
-    using database = new Database(store);
-    database.run("DROP TABLE run");
+    const environment = { DATABASE_URL: await createMigratedStore("sqlite") };
+    await using sql = await connectTo(environment.DATABASE_URL);
+    await sql`DROP TABLE run`;
     const { code, stdout, stderr } = await pds(["history"], environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe("pds: SQLiteError: no such table: run (LOG_LEVEL=debug prints the stack)\n");
     expect((await pds(["history"], { ...environment, LOG_LEVEL: "debug" })).stderr).toMatch(/\n +at /);
-  });
-});
-
-describe("pds rollback personalization", () => {
-  const changed = { ...feedFiles, "pzlines.csv": feedFiles["pzlines.csv"].replace("MUG,SCRIPT,10,A\n", "") };
-
-  test("restores the data from before the last import, and responses follow", async () => {
-    const environment = await newStore();
-    await dataOf(["import", "personalization", feed], environment);
-    await dataOf(["import", "personalization", await writeFeed(folder, "changed", changed)], environment);
-    await using service = await serve(environment);
-    const styles = async () => {
-      const { pzlines } = (await (await service.get("/api/v1/products/pz/MUG")).json()) as {
-        pzlines: { style_code: string }[];
-      };
-      return pzlines.map(({ style_code }) => style_code);
-    };
-    expect(await styles()).toEqual(["BLOCK"]);
-    const { code, stdout, stderr } = await pds(["rollback", "personalization"], environment);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(stderr).toContain("acme");
-    await untilEqual(styles, ["BLOCK", "SCRIPT"]);
-    expect((await pds(["rollback", "personalization"], environment)).code).toBe(1);
-  });
-
-  test("affects only one brand", async () => {
-    const environment = await newStore();
-    for (const [brand = "", ...options] of [["acme"], ["acme", "--force"], ["other"]]) {
-      await dataOf(["import", "personalization", feed, "--brand", brand, ...options], environment);
-    }
-    expect((await pds(["rollback", "personalization", "--brand", "other"], environment)).code).toBe(1);
-    expect((await pds(["rollback", "personalization", "--brand", "acme"], environment)).code).toBe(0);
   });
 });
