@@ -34,18 +34,18 @@ describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
         );
   }
 
-  test("an empty store stays empty", async () => {
+  test.each(isSqlite ? ["missing", "empty"] : ["empty"])("a store that is %s stays so", async (state) => {
     const DATABASE_URL = await createStore(engine);
-    if (isSqlite) await Bun.write(DATABASE_URL.slice("sqlite:".length), "");
-    for (const words of commands) {
-      const { code, stderr } = await pds(words, { DATABASE_URL });
-      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("does not exist yet") });
-    }
+    const path = DATABASE_URL.slice("sqlite:".length);
+    if (isSqlite && state === "empty") await Bun.write(path, "");
+    const stderr = `pds: DATABASE_URL: ${DATABASE_URL} does not exist yet; "pds serve" and the imports create it\n`;
+    for (const words of commands) expect(await pds(words, { DATABASE_URL })).toMatchObject({ code: 1, stderr });
     const check = await pds(["check"], { DATABASE_URL });
     expect(check).toMatchObject({ code: 0, stdout: expect.stringMatching(/\(not created yet\) +ok/) });
     expect(await pds(["run", "nothing"], { DATABASE_URL })).toMatchObject({ code: 2 });
     expect(await pds(["import", "products", products, "--dry-run"], { DATABASE_URL })).toMatchObject({ code: 0 });
     expect(await contentOf(DATABASE_URL)).toEqual([]);
+    if (state === "missing") expect(existsSync(path)).toBe(false);
   });
 
   test.if(!isSqlite)("a role without the rights of imports is found by a check", async () => {
