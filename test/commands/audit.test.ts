@@ -3,11 +3,11 @@ import { hostname } from "node:os";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
-  connectTo,
   createMigratedStore,
   type Engine,
   enginesOf,
   pds,
+  queryStore,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
@@ -38,10 +38,7 @@ interface Recorded {
 /** A new store, and its audit. */
 async function createWorld(engine: Engine) {
   const environment = { DATABASE_URL: await createMigratedStore(engine), PDS_CONFIG };
-  const query = async <Row>(statement: string) => {
-    await using sql = await connectTo(environment.DATABASE_URL);
-    return [...(await sql.unsafe<Row[]>(statement))];
-  };
+  const query = <Row>(statement: string) => queryStore<Row>(environment.DATABASE_URL, statement);
   const audit = async () => {
     const records = await query<Recorded>("SELECT * FROM audit_record ORDER BY id");
     for (const { operator: by, client } of records) expect([by, client]).toEqual([operator, "command line"]);

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
-  connectTo,
-  createStore,
+  createMigratedStore,
   type Engine,
   engines,
   enginesOf,
-  migrateStore,
   pds,
+  queryStore,
   type RunningService,
   root,
   serve,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
+import { readinessOf } from "../support/service-process.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 // The clock of the database was ahead by years, and has been corrected.
@@ -25,12 +25,8 @@ const [yearly = "", everySecond = ""] = await writeFiles(folder, {
 const then = "2036-01-01T00:00:00.000Z";
 
 async function createStoreOf(engine: Engine) {
-  const environment = { DATABASE_URL: await createStore(engine), BRAND: "acme" };
-  await migrateStore(environment.DATABASE_URL);
-  const query = async (statement: string) => {
-    await using sql = await connectTo(environment.DATABASE_URL);
-    return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
-  };
+  const environment = { DATABASE_URL: await createMigratedStore(engine), BRAND: "acme" };
+  const query = (statement: string) => queryStore(environment.DATABASE_URL, statement);
   const insert = (...times: readonly string[]) =>
     query(`INSERT INTO run (job, brand, scheduled_at, started_at, finished_at, outcome)
       VALUES ${times.map((at) => `('history-retention', 'acme', '${at}', '${at}', '${at}', 'succeeded')`).join(", ")}`);
@@ -79,7 +75,7 @@ describe.each([...engines])("on %s, runs from the future", (engine) => {
     [
       "a run that is not the newest",
       (at: string) => `INSERT INTO run (job, brand, started_at, finished_at, outcome)
-      VALUES ('catalog-import', 'old', '${at}', '${at}', 'succeeded')`,
+        VALUES ('catalog-import', 'old', '${at}', '${at}', 'succeeded')`,
     ],
     ["a run in progress", (at: string) => `INSERT INTO run (job, brand, started_at) VALUES ('old', 'old', '${at}')`],
     [
@@ -114,16 +110,13 @@ test.each([
 });
 
 async function readClock(service: RunningService) {
-  const response = await service.get("/readyz");
-  const { status, checks } = (await response.json()) as { status: string; checks: { clock: string } };
-  return { code: response.status, status, clock: checks.clock };
+  const { code, status, checks } = await readinessOf(service.url);
+  return { code, status, clock: checks.clock ?? "" };
 }
 
 describe.each([...enginesOf("postgres")])("on %s, a run from the future", (engine) => {
-  const createWorld = () => createStoreOf(engine);
-
   test("is reported everywhere, and does not count as the last success", async () => {
-    const { environment, insert } = await createWorld();
+    const { environment, insert } = await createStoreOf(engine);
     await insert(then);
     await using service = await serve({ ...environment, PDS_CONFIG: yearly, SCHEDULER: "off" });
     const clock = `history-retention for acme last ran at ${then}, which is in the future: the clock of the database was set back`;
@@ -138,13 +131,12 @@ describe.each([...enginesOf("postgres")])("on %s, a run from the future", (engin
     await until("the console says so", async () => (await (await fetch(service.adminUrl)).text()).includes(inWords));
     const { stdout } = await pds(["jobs"], { ...environment, PDS_CONFIG: yearly });
     expect(stdout).toMatch(/never .*\(in the future\)/);
-    const next = `${new Date().getUTCFullYear() + 1}-01-01T00:00:00Z`;
-    expect(stdout).toContain(next);
+    expect(stdout).toContain(`${new Date().getUTCFullYear() + 1}-01-01T00:00:00Z`);
   });
 
   /** @returns the times that had a run at the end, and when the service ran first */
   async function followSchedule(afterS: number) {
-    const { environment, query, insert } = await createWorld();
+    const { environment, query, insert } = await createStoreOf(engine);
     const nowMs = Math.ceil(Date.now() / 1000) * 1000;
     const soon = [0, 1, 2].map((more) => new Date(nowMs + (afterS + more) * 1000).toISOString());
     await insert(...soon, then);
@@ -159,9 +151,7 @@ describe.each([...enginesOf("postgres")])("on %s, a run from the future", (engin
     await until("the schedule has gone on", async () => (await times()).filter((at) => at > last).length > 1);
     const message = "the last run is in the future: the clock was set back";
     await until("the log says so", () => service.log().includes(message));
-    await until("it is ready again", async () =>
-      (await (await service.get("/readyz")).text()).includes('"clock":"ok"'),
-    );
+    await until("it is ready again", async () => (await readClock(service)).clock === "ok");
     const [first] = await query("SELECT min(scheduled_at) AS at FROM run WHERE started_at <> scheduled_at");
     return { all: await times(), isInTime: `${first?.at}` < (soon[0] ?? "") };
   }

@@ -5,15 +5,16 @@ import { claimRun } from "../../src/jobs/claim.ts";
 import { pauseJob } from "../../src/jobs/job-pause.ts";
 import {
   connectTo,
+  createMigratedStore,
   createStore,
   type Engine,
   enginesOf,
-  migrateStore,
   pds,
+  queryStore,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-import { childrenOf, type ServiceProcess, startService } from "../support/service-process.ts";
+import { childrenOf, readinessOf, type ServiceProcess, startService } from "../support/service-process.ts";
 import { startSilence } from "../support/silence.ts";
 import { until, untilEqual } from "../support/until.ts";
 
@@ -58,12 +59,8 @@ const by = `cancelled by ${(await Bun.$`id -un`.text()).trim()}@${hostname()}`;
 
 /** A new store, and its runs of a job in their order. */
 async function createWorld(engine: Engine, PDS_CONFIG: string) {
-  const environment = { DATABASE_URL: await createStore(engine), PDS_CONFIG };
-  await migrateStore(environment.DATABASE_URL);
-  const query = async <Row>(statement: string) => {
-    await using sql = await connectTo(environment.DATABASE_URL);
-    return [...(await sql.unsafe<Row[]>(statement))];
-  };
+  const environment = { DATABASE_URL: await createMigratedStore(engine), PDS_CONFIG };
+  const query = <Row>(statement: string) => queryStore<Row>(environment.DATABASE_URL, statement);
   const runs = (job: string) =>
     query<Run>(`SELECT id, attempt, scheduled_at AS "scheduledAt", started_at AS "startedAt", outcome, reason
       FROM run WHERE job = '${job}' ORDER BY id`);
@@ -109,21 +106,16 @@ describe.each([...enginesOf("postgres")])("on %s, pds cancel", (engine) => {
     const log = (await pds(["logs", `${first.id}`], environment)).stdout;
     expect(log).toMatch(/cancelled by \S+@/);
 
-    const refusal = async (...words: string[]) => {
-      const { code, stderr } = await pds(["cancel", ...words], environment);
-      return { code, stderr };
-    };
-    expect(await refusal(`${first.id}`)).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining(`run ${first.id} has ended already: cancelled at 20`) },
-    });
-    expect(await refusal("999999")).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("there is no run 999999"),
-    });
-    expect(await refusal("x")).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("expected the number of a run"),
-    });
+    for (const [word, code, message] of [
+      [`${first.id}`, 1, `run ${first.id} has ended already: cancelled at 20`],
+      ["999999", 1, "there is no run 999999"],
+      ["x", 2, "expected the number of a run"],
+    ] as const) {
+      expect(await pds(["cancel", word], environment)).toMatchObject({
+        code,
+        stderr: expect.stringContaining(message),
+      });
+    }
   });
 
   test.concurrent("kills a process that ignores SIGTERM", async () => {
@@ -222,9 +214,8 @@ describe.each([...enginesOf("postgres")])("on %s, a paused job", (engine) => {
     const job = { job: "history-retention", brand: "acme" };
     await pauseJob(database, job.job, job.brand, "a person");
     for (const isFirst of [false, true]) {
-      expect(
-        await claimRun(database, { ...job, basis: { newest: 0, isFirst, wasRunning: false } }, 10),
-      ).toBeUndefined();
+      const basis = { newest: 0, isFirst, wasRunning: false };
+      expect(await claimRun(database, { ...job, basis }, 10)).toBeUndefined();
     }
     expect(await claimRun(database, job, 10)).toBeNumber();
     await closeDatabase(database);
@@ -235,11 +226,10 @@ describe.each([...enginesOf("postgres")])("on %s, a paused job", (engine) => {
     expect((await pds(["pause", "personalization-import"], environment)).code).toBe(0);
     await using service = await startService({ ...environment, STALE_DATA: "fail" });
     const readiness = async () => {
-      const response = await fetch(`${service.url}/readyz`);
-      const { checks } = (await response.json()) as { checks: { data: string; jobs: string } };
-      return { status: response.status, data: checks.data, jobs: checks.jobs };
+      const { code, checks } = await readinessOf(service.url);
+      return { code, data: checks.data, jobs: checks.jobs };
     };
-    await untilEqual(readiness, { status: 200, data: "ok", jobs: "ok" });
+    await untilEqual(readiness, { code: 200, data: "ok", jobs: "ok" });
     expect(await runs("personalization-import")).toEqual([]);
   });
 });
@@ -257,8 +247,7 @@ test.each([
 });
 
 test("runs have the settings that the service read, whatever is in the file meanwhile", async () => {
-  const DATABASE_URL = await createStore("sqlite");
-  await migrateStore(DATABASE_URL);
+  const DATABASE_URL = await createMigratedStore("sqlite");
   const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
     "pds.toml": '[jobs.history-retention]\nschedule = "* * * * * *"\n',
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { connectTo, createMigratedStore, engines, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { jsonOf } from "../support/command-output.ts";
+import { createMigratedStore, engines, queryStore, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 // A missed time is one that the schedule had while it was in force.
@@ -21,14 +22,13 @@ const [everySecond = "", once = "", skip = "", everyOtherSecond = "", off = "", 
 describe.each([...engines])("on %s, a job", (engine) => {
   const createWorld = async () => {
     const url = await createMigratedStore(engine);
-    const query = async (statement: string) => {
-      await using sql = await connectTo(url);
-      return [...(await sql.unsafe(statement))] as Record<string, unknown>[];
-    };
-    const times = async () =>
-      (await query("SELECT DISTINCT scheduled_at AS at FROM run WHERE scheduled_at IS NOT NULL ORDER BY at")).map(
-        ({ at }) => `${at}`,
+    const query = (statement: string) => queryStore(url, statement);
+    const times = async () => {
+      const rows = await query(
+        "SELECT DISTINCT scheduled_at AS at FROM run WHERE scheduled_at IS NOT NULL ORDER BY at",
       );
+      return rows.map(({ at }) => `${at}`);
+    };
     /** Serves until the job has had some runs on schedule after an instant. */
     const follow = async (PDS_CONFIG: string, after = "", runs = 2) => {
       await using _service = await serve({ DATABASE_URL: url, PDS_CONFIG, BRAND: "acme" });
@@ -100,11 +100,7 @@ describe.each([...engines])("on %s, a job", (engine) => {
     await follow(everySecond);
     await leaveForAnHour();
     const before = Date.now();
-    const { stdout } = await pds(["jobs", "--json"], {
-      DATABASE_URL: url,
-      PDS_CONFIG: everyOtherSecond,
-      BRAND: "acme",
-    });
-    expect(Date.parse(JSON.parse(stdout)[0].next)).toBeGreaterThan(before);
+    const [job] = await jsonOf(["jobs"], { DATABASE_URL: url, PDS_CONFIG: everyOtherSecond, BRAND: "acme" });
+    expect(Date.parse(job.next)).toBeGreaterThan(before);
   });
 });

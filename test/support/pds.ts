@@ -219,6 +219,12 @@ export async function connectTo(url: string): Promise<SQL> {
   return sql;
 }
 
+/** Runs a statement on a connection of its own. @returns its rows */
+export async function queryStore<Row = Record<string, unknown>>(url: string, statement: string): Promise<Row[]> {
+  await using sql = await connectTo(url);
+  return [...(await sql.unsafe<Row[]>(statement))];
+}
+
 /** Ends the leases of killed runs, so that the next run need not wait for them to expire. */
 export async function endLeases(url: string): Promise<void> {
   await using sql = await connectTo(url);
