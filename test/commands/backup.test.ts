@@ -16,12 +16,12 @@ import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { giveName } from "../../src/commands/backup.ts";
 import { toProduct } from "../support/catalog.ts";
+import { dataOf, jsonOf } from "../support/command-output.ts";
 import { canMount, pdsOnDisk } from "../support/disk.ts";
 import { writeFeed } from "../support/feed.ts";
 import {
   connectTo,
   createMigratedStore,
-  type Environment,
   pds,
   type RunningService,
   serve,
@@ -42,22 +42,16 @@ const answersOf = (service: RunningService) =>
     }),
   );
 
-async function succeed(args: readonly string[], environment: Environment): Promise<string> {
-  const { code, stdout, stderr } = await pds(args, environment);
-  expect({ args, code, stderr }).toMatchObject({ code: 0 });
-  return stdout;
-}
-
 async function createFilled() {
   const folder = await temporaryFolder();
   const path = join(folder, "pds.sqlite");
   const environment = { DATABASE_URL: `sqlite:${path}`, BRAND: "acme", SCHEDULER: "off" };
   const importProduct = async (title: string) => {
     const [products = ""] = await writeFiles(folder, { "products.ndjson": toJson(toProduct(1, { title })) });
-    await succeed(["import", "products", products], environment);
+    await dataOf(["import", "products", products], environment);
   };
   await importProduct("Before");
-  await succeed(["import", "personalization", await writeFeed(folder, "feed")], environment);
+  await dataOf(["import", "personalization", await writeFeed(folder, "feed")], environment);
   return { folder, path, environment, importProduct };
 }
 
@@ -81,7 +75,7 @@ describe("pds backup", () => {
     await sql`INSERT INTO operator_session (id, operator, proof, expires_at) VALUES ('a', 'ann', 'proof', ${soon})`;
     await sql`INSERT INTO purge_target (name, state) VALUES ('cdn', '{}')`;
     const backup = join(folder, "nightly.backup");
-    const printed = JSON.parse(await succeed(["backup", backup, "--json"], environment));
+    const printed = await jsonOf(["backup", backup], environment);
     expect(printed).toEqual({ backup, bytes: statSync(backup).size });
     expect(statSync(backup).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder).filter((name) => name.startsWith("nightly"))).toEqual(["nightly.backup"]);
@@ -175,7 +169,7 @@ describe("pds backup", () => {
     const { folder, environment } = filled;
     const journal = join(folder, "again.partial-journal");
     writeFileSync(journal, "left");
-    await succeed(["backup", join(folder, "again")], environment);
+    await dataOf(["backup", join(folder, "again")], environment);
     expect(existsSync(journal)).toBe(false);
   });
 
@@ -208,7 +202,7 @@ test("a copy that is put back is served by all replicas, and everything is purge
 
   const before = [await start(), await start()];
   await until("the CDN is purged at first", () => isPurged("product"));
-  await succeed(["backup", join(folder, "nightly.backup")], environment);
+  await dataOf(["backup", join(folder, "nightly.backup")], environment);
   await importProduct("After");
   for (const service of before) await until("it serves the change", async () => (await titleAt(service)) === "After");
   await until(

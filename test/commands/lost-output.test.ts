@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { createStore, main, migrateStore, root, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createMigratedStore, main, root, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 // The device /dev/full stands for a full disk.
@@ -10,8 +10,7 @@ const products = join(root, "sample", "products.ndjson");
 const [PDS_CONFIG = ""] = await writeFiles(folder, {
   "pds.toml": `port = 0\nadmin_port = 0\n[jobs.catalog-import]\nsource = ["${products}"]\n`,
 });
-const DATABASE_URL = await createStore("sqlite");
-await migrateStore(DATABASE_URL);
+const DATABASE_URL = await createMigratedStore("sqlite");
 
 const start = (redirection: string, ...words: string[]) =>
   Bun.spawn(["sh", "-c", `exec "$0" "$@" ${redirection}`, process.execPath, main, ...words], {

@@ -13,17 +13,7 @@ import { toPlan } from "../../src/jobs/plan.ts";
 import { supervise } from "../../src/jobs/supervisor.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { writeFeed } from "../support/feed.ts";
-import {
-  connectTo,
-  createMigratedStore,
-  createStore,
-  enginesOf,
-  migrateStore,
-  pds,
-  serve,
-  temporaryFolder,
-  writeFiles,
-} from "../support/pds.ts";
+import { connectTo, createMigratedStore, enginesOf, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { startSilence } from "../support/silence.ts";
 import { until } from "../support/until.ts";
 
@@ -60,8 +50,7 @@ const readFinished = (sql: SQL): Promise<Run[]> => sql<Run[]>`
 test.each(enginesOf("sqlite"))(
   "on %s, no more runs than MAX_RUNS go on at the same time in a process, and each brand has its turn",
   async (engine) => {
-    const url = await createStore(engine);
-    await migrateStore(url);
+    const url = await createMigratedStore(engine);
     await using sql = await connectTo(url);
     await using _ = await serve({ DATABASE_URL: url, PDS_CONFIG: config, MAX_RUNS: "2" });
     let runs: Run[] = [];

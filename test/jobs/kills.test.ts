@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
+import { jsonOf } from "../support/command-output.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import { importHere } from "../support/import-here.ts";
@@ -13,11 +14,13 @@ import {
   enginesOf,
   isCampaign,
   main,
-  pds,
   serve,
+  serveUntilEnd,
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
+import { spawnService } from "../support/service-process.ts";
+import { startSilence } from "../support/silence.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 /** Kills of product imports on each engine, and of imports and rollbacks of personalization. */
@@ -90,9 +93,9 @@ for (const engine of enginesOf("sqlite")) {
     }
   }
   const sql = await connectTo(environment.DATABASE_URL);
-  const reading = await serve({ ...environment, MEMORY_MEGABYTES: "0" });
-  const remembering = await serve(environment);
-  afterAll(() => Promise.all([reading.stop(), remembering.stop(), sql.close()]));
+  afterAll(() => sql.close());
+  const reading = await serveUntilEnd({ ...environment, MEMORY_MEGABYTES: "0" });
+  const remembering = await serveUntilEnd(environment);
 
   /** In a session of its own, an import keeps a share of the CPU although it has the lowest priority. */
   const start = (args: string[]) => begin(args, environment);
@@ -300,10 +303,8 @@ for (const engine of enginesOf("sqlite")) {
   });
 }
 
-const fullDisk = await temporaryFolder();
-
 test("a full disk fails the import with a clear message and changes nothing", async () => {
-  const folder = fullDisk;
+  const folder = await temporaryFolder();
   const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, PDS_CONFIG: "/dev/null" };
   const [small = "", large = ""] = await writeFiles(folder, {
     "small.ndjson": toJson(toProduct(1)),
@@ -318,48 +319,26 @@ test("a full disk fails the import with a clear message and changes nothing", as
   const [stderr, code] = await Promise.all([limited.stderr.text(), limited.exited]);
   expect(code).toBe(1);
   expect(stderr).toMatch(/full|I\/O error/i);
-  const service = await serve(environment);
-  try {
-    expect((await service.get("/api/v1/products/1")).status).toBe(200);
-    expect((await service.get("/api/v1/products/2")).status).toBe(404);
-  } finally {
-    await service.stop();
-  }
+  await using service = await serve(environment);
+  expect((await service.get("/api/v1/products/1")).status).toBe(200);
+  expect((await service.get("/api/v1/products/2")).status).toBe(404);
   expect(await importHere(["import", "products", large], environment)).toMatchObject({ code: 0 });
 });
 
-const waiting = await temporaryFolder();
-
 test("a service that is stopped during its first runs ends their jobs", async () => {
-  let asked = 0;
-  await using platform = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: () => {
-      asked++;
-      return new Promise<Response>(() => {});
-    },
-  });
-  const [config = ""] = await writeFiles(waiting, { "pds.toml": "[jobs.catalog-reconcile]\n" });
+  const folder = await temporaryFolder();
+  const platform = startSilence();
+  const [PDS_CONFIG = ""] = await writeFiles(folder, { "pds.toml": "[jobs.catalog-reconcile]\n" });
   const environment = {
-    PDS_CONFIG: config,
-    DATABASE_URL: `sqlite:${join(waiting, "pds.sqlite")}`,
-    SHOPIFY_API_URL: platform.url.origin,
-    SHOPIFY_ACCESS_TOKEN: "token",
-    PORT: "0",
-    ADMIN_PORT: "0",
+    ...{ PDS_CONFIG, DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}` },
+    ...{ SHOPIFY_API_URL: platform.url.origin, SHOPIFY_ACCESS_TOKEN: "token" },
   };
-  const service = Bun.spawn([process.execPath, main, "serve"], {
-    env: { PATH: process.env.PATH ?? "", ...environment },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  await until("the first run has begun", () => asked > 0);
-  const signaledMs = performance.now();
-  service.kill("SIGTERM");
-  expect(await service.exited).toBe(0);
+  await using service = spawnService([], environment);
+  await until("the first run has begun", () => platform.pendingRequests > 0);
+  const { code, tookMs } = await service.end("SIGTERM");
+  expect(code).toBe(0);
   // Much less than the ten seconds that it waits for first runs.
-  if (isCampaign) expect(performance.now() - signaledMs).toBeLessThan(6000);
-  expect(await service.stderr.text()).toContain('"msg":"stopped"');
-  const { stdout } = await pds(["jobs", "--json"], environment);
-  expect(JSON.parse(stdout)).toMatchObject([{ job: "catalog-reconcile", outcome: "failed" }]);
+  if (isCampaign) expect(tookMs).toBeLessThan(6000);
+  expect(service.log()).toContain('"msg":"stopped"');
+  expect(await jsonOf(["jobs"], environment)).toMatchObject([{ job: "catalog-reconcile", outcome: "failed" }]);
 });

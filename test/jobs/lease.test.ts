@@ -20,15 +20,10 @@ describe.each([...engines])("on %s, a run that got no processor time for longer 
     if (whileStarved === "abandoned") await finishRun(database, id, { outcome: "abandoned", counts: 0 });
     const before = await leaseUntil();
     let hasExpired = false;
-    using _ = keepLease(
-      database,
-      id,
-      leaseSeconds,
-      () => {
-        hasExpired = true;
-      },
-      () => {},
-    );
+    const expire = () => {
+      hasExpired = true;
+    };
+    using _ = keepLease(database, id, leaseSeconds, expire, () => {});
     // Nothing else of this process runs meanwhile.
     Bun.sleepSync(leaseSeconds * 2000);
     while (!hasExpired && (await leaseUntil()) === before) await Bun.sleep(1);
@@ -36,13 +31,10 @@ describe.each([...engines])("on %s, a run that got no processor time for longer 
     return hasExpired ? "gave up" : "went on";
   }
 
-  test("goes on when the lease is still its own", async () => {
-    expect(await starve("renewed")).toBe("went on");
-  });
-
-  test("gives up when it was abandoned", async () => {
-    expect(await starve("abandoned")).toBe("gave up");
-  });
+  test.each([
+    ["goes on when the lease is still its own", "renewed", "went on"],
+    ["gives up when it was abandoned", "abandoned", "gave up"],
+  ] as const)("%s", async (_, whileStarved, then) => expect(await starve(whileStarved)).toBe(then));
 });
 
 test("a run gives up at the end of its lease when the store does not respond", async () => {
