@@ -1,7 +1,7 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { findFreePort } from "../support/free-port.ts";
-import { createStore, pds, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createStore, pds, serveUntilEnd, temporaryFolder, writeFiles } from "../support/pds.ts";
 
 const DATABASE_URL = await createStore("sqlite");
 
@@ -10,8 +10,7 @@ describe("pds health", async () => {
   const [PDS_CONFIG = ""] = await writeFiles(await temporaryFolder(), {
     "pds.toml": '[jobs.personalization-import]\nsource = "absent"\nschedule = "@yearly"\n',
   });
-  const service = await serve({ DATABASE_URL, STALE_DATA: "fail", PDS_CONFIG });
-  afterAll(service.stop);
+  const service = await serveUntilEnd({ DATABASE_URL, STALE_DATA: "fail", PDS_CONFIG });
   const PORT = new URL(service.url).port;
 
   test("succeeds while the service responds, whatever proxy is set", async () => {

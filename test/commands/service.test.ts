@@ -88,30 +88,21 @@ describe("pds service install", () => {
     expect(stderr).toStartWith("unit: /usr/lib/systemd/system/pds@.service\n");
   });
 
-  test.skipIf(!canHideEtc)("says why it cannot write", async () => {
-    const { code, stderr } = await runInstalled("mount -o remount,ro /etc; pds service install");
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^pds: service install: .*read-only/) });
-  });
-
-  test.skipIf(!canHideEtc)("refuses a path that systemd does not accept", async () => {
-    const { code, stderr } = await runInstalled(
+  test.skipIf(!canHideEtc).each([
+    ["says why it cannot write", "mount -o remount,ro /etc; pds service install", /^pds: service install: .*read-only/],
+    [
+      "refuses a path that systemd does not accept",
       `touch "/mnt/it's"; mount --bind /mnt/bun "/mnt/it's"; bun="/mnt/it's"; pds service install --print`,
-    );
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr:
-        "pds: service install: systemd accepts no quotes and backslashes in the path /mnt/it's; move the program\n",
-    });
-  });
-
-  test.skipIf(!canHideEtc)("refuses a program that the service could not see", async () => {
-    const { code, stderr } = await runInstalled(
+      /^pds: service install: systemd accepts no quotes and backslashes in the path \/mnt\/it's; move the program\n$/,
+    ],
+    [
+      "refuses a program that the service could not see",
       "mount -t tmpfs none /home; touch /home/bun; mount --bind /mnt/bun /home/bun; bun=/home/bun; pds service install",
-    );
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining("a service cannot read /home/bun; move"),
-    });
+      /a service cannot read \/home\/bun; move/,
+    ],
+  ])("%s", async (_, commands, message) => {
+    const { code, stderr } = await runInstalled(commands);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(message) });
   });
 });
 

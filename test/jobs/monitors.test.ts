@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import pino from "pino";
 import { createLog } from "../../src/base/log.ts";
 import { createFetch } from "../../src/base/outgoing.ts";
@@ -7,6 +7,7 @@ import { describeEnd } from "../../src/jobs/monitor-message.ts";
 import { Monitors } from "../../src/jobs/monitors.ts";
 import type { Run } from "../../src/jobs/run.ts";
 import { createStore, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { startServer } from "../support/server.ts";
 
 interface Call {
   readonly method: string;
@@ -15,17 +16,12 @@ interface Call {
 }
 
 const calls: Call[] = [];
-const monitor = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async (request) => {
-    const path = new URL(request.url).pathname;
-    if (path === "/redirect") return Response.redirect("http://169.254.169.254/token", 307);
-    calls.push({ method: request.method, path, body: await request.text() });
-    return new Response(null, { status: path.startsWith("/old") && request.method !== "GET" ? 404 : 200 });
-  },
+const monitor = startServer(async (request) => {
+  const path = new URL(request.url).pathname;
+  if (path === "/redirect") return Response.redirect("http://169.254.169.254/token", 307);
+  calls.push({ method: request.method, path, body: await request.text() });
+  return new Response(null, { status: path.startsWith("/old") && request.method !== "GET" ? 404 : 200 });
 });
-afterAll(() => monitor.stop(true));
 
 describe("a monitor", () => {
   const secret = "shpat_0123456789";
@@ -34,23 +30,20 @@ describe("a monitor", () => {
     const folder = await temporaryFolder();
     const broken = Array.from({ length: 30 }, (_, index) => `{"id":${index + 1}}`).join("\n");
     const [products = ""] = await writeFiles(folder, { [`${secret}.ndjson`]: broken });
-    const [config = ""] = await writeFiles(folder, {
+    const [PDS_CONFIG = ""] = await writeFiles(folder, {
       "pds.toml": `
         brand = "acme"
         [jobs.catalog-import]
         source = ["${products}"]
-        ping = "${monitor.url.origin}/new"
+        ping = "${monitor}/new"
         [jobs.personalization-import]
         source = "https://127.0.0.1:9/"
-        ping = { failure = "${monitor.url.origin}/url" }
+        ping = { failure = "${monitor}/url" }
         [jobs.history-retention]
-        ping = "${monitor.url.origin}/old"`,
+        ping = "${monitor}/old"`,
     });
-    const environment = {
-      DATABASE_URL: await createStore("sqlite"),
-      PDS_CONFIG: config,
-      ...{ SHOPIFY_ACCESS_TOKEN: secret, SHOP_DOMAIN: "shop.example" },
-    };
+    const DATABASE_URL = await createStore("sqlite");
+    const environment = { DATABASE_URL, PDS_CONFIG, SHOPIFY_ACCESS_TOKEN: secret, SHOP_DOMAIN: "shop.example" };
     for (const job of ["catalog-import", "personalization-import", "history-retention"]) {
       await pds(["run", job], environment);
     }
@@ -78,12 +71,10 @@ describe("a monitor", () => {
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
     const monitors = new Monitors(log, [], createFetch());
     await Promise.all(
-      ["http://169.254.169.254/token", `${monitor.url.origin}/redirect`].map((url) => monitors.notify(url, "run: 1")),
+      ["http://169.254.169.254/token", `${monitor}/redirect`].map((url) => monitors.notify(url, "run: 1")),
     );
-    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
-      expect.stringMatching(/^cannot notify the monitor: 169\.254\.169\.254 is a link-local/),
-      expect.stringMatching(/^cannot notify the monitor: 169\.254\.169\.254 is a link-local/),
-    ]);
+    const refusal = expect.stringMatching(/^cannot notify the monitor: 169\.254\.169\.254 is a link-local/);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([refusal, refusal]);
     expect(lines.join()).not.toContain("token");
   });
 
@@ -110,13 +101,8 @@ describe("a monitor", () => {
 
   test("gets no credentials of URLs", async () => {
     const monitors = new Monitors(await createLog("silent"), ["sesame"], createFetch());
-    const message = describeEnd(
-      job,
-      7,
-      { ...run, reason: "no https://me:pw1@host/?key=pw2; sesame" },
-      end,
-      monitors.hide,
-    );
+    const leaking = { ...run, reason: "no https://me:pw1@host/?key=pw2; sesame" };
+    const message = describeEnd(job, 7, leaking, end, monitors.hide);
     expect(message).toContain("reason: no https://hidden@host/?key=hidden; hidden\n");
   });
 
