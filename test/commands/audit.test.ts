@@ -126,10 +126,7 @@ describe.each([...enginesOf("sqlite")])("on %s, the audit has", (engine) => {
     const { audit, run, importFeeds, query } = await createWorld(engine);
     await importFeeds();
     await importFeeds();
-    const [{ count: stored } = { count: 0 }] = await query<{ count: number }>(
-      "SELECT count(*) AS count FROM generation",
-    );
-    expect(Number(stored)).toBeGreaterThan(2);
+    expect((await query("SELECT id FROM generation")).length).toBeGreaterThan(2);
     await Promise.all([1, 2, 3].map(() => run("rollback", "personalization")));
     const done = (await audit()).filter(([, , outcome]) => outcome === "done");
     expect(done.length).toBeGreaterThan(0);

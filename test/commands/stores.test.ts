@@ -28,10 +28,8 @@ describe.each([...enginesOf("sqlite")])("on %s", (engine) => {
     if (isSqlite && (!existsSync(path) || statSync(path).size === 0)) return [];
     await using sql = await connectTo(url);
     return isSqlite
-      ? (await sql`SELECT name FROM sqlite_master`).map(({ name }: { name: string }) => name)
-      : (await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`).map(
-          ({ tablename }: { tablename: string }) => tablename,
-        );
+      ? [...(await sql`SELECT name FROM sqlite_master`)]
+      : [...(await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)];
   }
 
   test.each(isSqlite ? ["missing", "empty"] : ["empty"])("a store that is %s stays so", async (state) => {

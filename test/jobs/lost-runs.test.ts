@@ -81,9 +81,7 @@ describe("the transaction of a lost run", () => {
   test("stays while its connection is not the one that the run recorded", async () => {
     const { run, expire } = await loseRun("reused");
     await expire();
-    const [{ backend } = { backend: "" }] = await admin<
-      { backend: string }[]
-    >`SELECT backend FROM run WHERE id = ${run}`;
+    const [{ backend }] = await admin`SELECT backend FROM run WHERE id = ${run}`;
     expect(backend).toMatch(/^\d+\/\d+\.\d+$/);
     await admin`UPDATE run SET backend = ${`${backend}1`} WHERE id = ${run}`;
     const other = await open("scheduling");

@@ -3,11 +3,8 @@ import { openConsole, textOf } from "../support/console.ts";
 import { createMigratedStore, enginesOf, pds, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-const stores = await Promise.all(
-  enginesOf("sqlite").map(async (engine) => ({ engine, url: await createMigratedStore(engine) })),
-);
-
-test.each(stores)("the page of a run in progress shows its output in whole lines, on $engine", async ({ url }) => {
+test.each(enginesOf("sqlite"))("on %s, the page of a run in progress shows whole lines of output", async (engine) => {
+  const url = await createMigratedStore(engine);
   const folder = await temporaryFolder();
   const answer = Promise.withResolvers<Response>();
   await using feed = Bun.serve({ port: 0, fetch: () => answer.promise });

@@ -4,11 +4,8 @@ import { connectTo, createMigratedStore, enginesOf, pds, serve, temporaryFolder,
 import { until } from "../support/until.ts";
 
 const minuteMs = 60_000;
-const stores = await Promise.all(
-  enginesOf("sqlite").map(async (engine) => ({ engine, url: await createMigratedStore(engine) })),
-);
-
-test.each(stores)("metrics, console, and pds check name a run that takes too long, on $engine", async ({ url }) => {
+test.each(enginesOf("sqlite"))("on %s, metrics, console, and pds check name a slow run", async (engine) => {
+  const url = await createMigratedStore(engine);
   const folder = await temporaryFolder();
   await writeFiles(folder, {
     "pds.toml": 'brand = "acme"\n\n[jobs.catalog-import]\nsource = ["products.ndjson"]\n',

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { connectTo, createStore, main, migrateStore, temporaryFolder, writeFiles } from "../support/pds.ts";
-import { childrenOf, spawnService } from "../support/service-process.ts";
+import { connectTo, createMigratedStore, main, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { childrenOf, readinessOf, spawnService } from "../support/service-process.ts";
 import { until } from "../support/until.ts";
 
 const folder = await temporaryFolder();
@@ -13,8 +13,7 @@ test("a service whose program was replaced in place starts no process of the new
   const own = await temporaryFolder();
   const program = join(own, "main.ts");
   await writeFiles(own, { "main.ts": `await import(${JSON.stringify(main)});\n` });
-  const environment = { DATABASE_URL: await createStore("sqlite"), PDS_CONFIG: config };
-  await migrateStore(environment.DATABASE_URL);
+  const environment = { DATABASE_URL: await createMigratedStore("sqlite"), PDS_CONFIG: config };
   await using service = spawnService([], environment, program);
   await using sql = await connectTo(environment.DATABASE_URL);
   const runs = () => sql<{ outcome: string | null }[]>`SELECT outcome FROM run WHERE scheduled_at IS NOT NULL`;
@@ -34,7 +33,6 @@ test("a service whose program was replaced in place starts no process of the new
   await until("no run is in progress, and none failed", hasOnlySucceeded);
   const address = () => service.printed().match(/^Admin\s+(\S+)$/m)?.[1];
   await until("the address is printed", () => address() !== undefined);
-  const readiness = await (await fetch(`${address()}/readyz`)).json();
   const scheduler = expect.stringMatching(/^no further runs are started here: .* was replaced while/);
-  expect(readiness).toMatchObject({ status: "degraded", checks: { service: "ok", scheduler } });
+  expect(await readinessOf(`${address()}`)).toMatchObject({ status: "degraded", checks: { service: "ok", scheduler } });
 });
