@@ -84,13 +84,6 @@ describe("in America/New_York on 2026-03-08, from 02:00 to 03:00 at once", () =>
       // 01:30 EST, 03:00 EDT for 02:30, 03:30 EDT
       ["2026-03-08T06:30Z", "2026-03-08T07:00Z", "2026-03-08T07:30Z", "2026-03-09T05:30Z"],
     ],
-    [
-      "steps of hours",
-      "0 */2 * * *",
-      "2026-03-08T05:00Z",
-      // 03:00 EDT for 02:00, 04:00 EDT, 06:00 EDT
-      ["2026-03-08T07:00Z", "2026-03-08T08:00Z", "2026-03-08T10:00Z"],
-    ],
     // In 2027 the clocks change on the 14th: 02:30 EST on the 8th.
     ["that day of the year", "30 2 8 3 *", "2026-03-01T05:00Z", ["2026-03-08T07:00Z", "2027-03-08T07:30Z"]],
     ["a second within", "15 30 2 * * *", "2026-03-08T05:00Z", ["2026-03-08T07:00Z", "2026-03-09T06:30:15Z"]],
@@ -109,12 +102,6 @@ describe("in America/New_York on 2026-11-01, from 02:00 back to 01:00", () => {
     // Times of the day.
     ["where it begins", "0 1 * * *", "2026-11-01T04:00Z", ["2026-11-01T05:00Z", "2026-11-02T06:00Z"]], // 01:00 EDT, 01:00 EST
     ["within", "30 1 * * *", "2026-11-01T04:00Z", ["2026-11-01T05:30Z", "2026-11-02T06:30Z"]], // 01:30 EDT, 01:30 EST
-    [
-      "a range of hours",
-      "0 0-3 * * *",
-      "2026-11-01T04:00Z",
-      ["2026-11-01T05:00Z", "2026-11-01T07:00Z", "2026-11-01T08:00Z"],
-    ],
     ["from between the two", "30 1 * * *", "2026-11-01T05:45Z", ["2026-11-02T06:30Z"]],
     ["from in the second pass", "30 1 * * *", "2026-11-01T06:10Z", ["2026-11-02T06:30Z"]],
     // Every hour.
@@ -154,12 +141,6 @@ describe("in America/Vancouver, which decided in 2026", () => {
   expectNext("America/Vancouver", [
     ["before", "0 6 * * *", "2025-11-20T00:00Z", ["2025-11-20T14:00Z"]],
     ["after", "0 6 * * *", "2026-11-20T00:00Z", ["2026-11-20T13:00Z", "2026-11-21T13:00Z"]],
-    [
-      "every hour of a night without a change",
-      "0 * 1 11 *",
-      "2026-11-01T08:30Z",
-      ["2026-11-01T09:00Z", "2026-11-01T10:00Z"],
-    ],
   ]);
 });
 
@@ -186,13 +167,7 @@ const [secondMs, minuteMs, hourMs] = [1000, 60_000, 3_600_000];
 const sideMs = 26 * hourMs;
 
 /** What a clock on the wall shows. */
-interface Wall {
-  readonly minute: number;
-  readonly hour: number;
-  readonly day: number;
-  readonly month: number;
-  readonly weekday: number;
-}
+type Wall = Temporal.PlainDateTime;
 
 /** A minute of real time, as it is shown. */
 interface Minute {
@@ -203,14 +178,6 @@ interface Minute {
   /** What was left out right before. */
   readonly leftOut: readonly Wall[];
 }
-
-const toWall = ({ minute, hour, day, month, dayOfWeek }: Temporal.PlainDateTime): Wall => ({
-  minute,
-  hour,
-  day,
-  month,
-  weekday: dayOfWeek % 7,
-});
 
 /** Watches the clock on the wall for a little more than a day on either side of a change. */
 function watch({ timeZone, at: change }: Change): Minute[] {
@@ -226,10 +193,10 @@ function watch({ timeZone, at: change }: Change): Minute[] {
       for (;;) {
         latest = latest.add({ minutes: 1 });
         if (latest.equals(shown)) break;
-        leftOut.push(toWall(latest));
+        leftOut.push(latest);
       }
     }
-    minutes.push({ at, wall: toWall(shown), isAgain, leftOut });
+    minutes.push({ at, wall: shown, isAgain, leftOut });
   }
   return minutes;
 }
@@ -257,7 +224,7 @@ const toExpression = ({ second, minute, hour, day, month, weekday, hasSeconds }:
 function* expectedInstants(fields: Fields, change: Change, after: number): Generator<number> {
   const { second, minute, hour, day, month, weekday } = fields;
   const isDay = (wall: Wall) => {
-    const [dayFits, weekdayFits] = [day.values.has(wall.day), weekday.values.has(wall.weekday)];
+    const [dayFits, weekdayFits] = [day.values.has(wall.day), weekday.values.has(wall.dayOfWeek % 7)];
     return day.text === "*" || weekday.text === "*" ? dayFits && weekdayFits : dayFits || weekdayFits;
   };
   const isMeant = (wall: Wall) =>
