@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseJson, toJson } from "../../src/base/json.ts";
-import type { Personalization } from "../../src/contract/personalization.ts";
 import { type JsonDocument, type JsonLimits, JsonSplitter, rowLimits } from "../../src/feed/json.ts";
 import { compareSequence } from "../../src/personalization/lists.ts";
-import { orderPersonalization } from "../support/personalization.ts";
 
 /** Any JSON value, integers beyond the exact ones as bigint. */
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
@@ -287,82 +285,5 @@ describe("display sequences", () => {
     ["no numbers last, as text", ["x", "", "1e0", "0x1", "NaN", "99999"], ["99999", "", "0x1", "1e0", "NaN", "x"]],
   ])("are put in order %s", (_, sequences, sorted) => {
     expect(sequences.toSorted(compareSequence)).toEqual(sorted);
-  });
-});
-
-const few = fc.constantFrom("A", "B", "C");
-
-/** Rows as loaded; a text that is not part of the order distinguishes equal ones. */
-const personalization: fc.Arbitrary<Personalization> = fc.record({
-  pzlines: fc.array(
-    fc.record({ sku_id: fc.uuid(), style_code: few, style_display_seq: sequence, style_sku_status: few }),
-  ),
-  pzstyles: fc.array(
-    fc.record({
-      style_code: few,
-      line_status: few,
-      line_display_seq: sequence,
-      choice_type: few,
-      instruct_text: fc.uuid(),
-    }),
-  ),
-  pzchoices: fc.array(
-    fc.record({ choice_type: few, choice_status: few, choice_display_seq: sequence, choice_value: fc.uuid() }),
-  ),
-});
-
-/** What decides a row's place: that of its group, then its sequence, then its place as loaded. */
-type Rank = readonly [number, string, number];
-
-const placeIn = <Row>(loaded: readonly Row[], row: Row) => loaded.findIndex((other) => Bun.deepEquals(other, row));
-
-function ranksOf({ pzlines, pzstyles, pzchoices }: Personalization, loaded: Personalization): Rank[][] {
-  const lines = pzlines.map((line) => line.style_code);
-  const styles = pzstyles.map((style) => style.choice_type);
-  return [
-    pzlines.map((row) => [0, row.style_display_seq, placeIn(loaded.pzlines, row)]),
-    pzstyles.map((row) => [lines.indexOf(row.style_code), row.line_display_seq, placeIn(loaded.pzstyles, row)]),
-    pzchoices.map((row) => [styles.indexOf(row.choice_type), row.choice_display_seq, placeIn(loaded.pzchoices, row)]),
-  ];
-}
-
-describe("personalization in display order", () => {
-  const offered = personalization.map(({ pzlines, pzstyles, pzchoices }) => {
-    const styles = pzstyles.filter((style) => pzlines.some((line) => line.style_code === style.style_code));
-    const choices = pzchoices.filter((choice) => styles.some((style) => style.choice_type === choice.choice_type));
-    return { pzlines, pzstyles: styles, pzchoices: choices };
-  });
-
-  test("has the same rows, and those that it was given stay as they were", () => {
-    fc.assert(
-      fc.property(offered, (loaded) => {
-        const before = structuredClone(loaded);
-        const ordered = orderPersonalization(loaded);
-        expect(loaded).toEqual(before);
-        for (const list of ["pzlines", "pzstyles", "pzchoices"] as const) {
-          expect(ordered[list]).toHaveLength(loaded[list].length);
-          expect(new Set<object>(ordered[list])).toEqual(new Set<object>(loaded[list]));
-        }
-      }),
-    );
-  });
-
-  test("is ordered by the group's place, then by sequence, then as loaded", () => {
-    fc.assert(
-      fc.property(offered, (loaded) => {
-        for (const ranks of ranksOf(orderPersonalization(loaded), loaded)) {
-          expect(ranks).toEqual(ranks.toSorted((a, b) => a[0] - b[0] || compareSequence(a[1], b[1]) || a[2] - b[2]));
-        }
-      }),
-    );
-  });
-
-  test("does not change when it is ordered again", () => {
-    fc.assert(
-      fc.property(offered, (loaded) => {
-        const ordered = orderPersonalization(loaded);
-        expect(orderPersonalization(ordered)).toEqual(ordered);
-      }),
-    );
   });
 });
