@@ -36,7 +36,8 @@ const limitsOf: Readonly<Record<Provider, Limits>> = {
   generic: { tagsPerRequest: 100, tagLength: 1024, headerLength: 8192 },
 };
 
-const token = "purge-token";
+export const zone = "0123456789abcdef0123456789abcdef";
+export const purgeToken = "purge-token";
 
 /** Stands in for a provider's interface, enforces its limits, and counts what exceeds them. */
 export function startPurgeProvider(provider: Provider, changes: Partial<Limits> = {}) {
@@ -75,12 +76,12 @@ export function startPurgeProvider(provider: Provider, changes: Partial<Limits> 
     }
     expected(request.method === "POST", "not a purge");
     if (provider === "fastly") {
-      if (request.headers.get("fastly-key") !== token) return new Response("{}", { status: 401 });
+      if (request.headers.get("fastly-key") !== purgeToken) return new Response("{}", { status: 401 });
       expected(pathname === "/service/SERVICE/purge", "an unknown path");
       const { surrogate_keys: tags } = (await request.json()) as { surrogate_keys: string[] };
       return { tags };
     }
-    if (request.headers.get("authorization") !== `Bearer ${token}`) return new Response("{}", { status: 403 });
+    if (request.headers.get("authorization") !== `Bearer ${purgeToken}`) return new Response("{}", { status: 403 });
     if (provider === "cloudflare") expected(pathname === `/client/v4/zones/${zone}/purge_cache`, "an unknown path");
     return { tags: ((await request.json()) as { tags: string[] }).tags };
   };
@@ -111,6 +112,3 @@ export function startPurgeProvider(provider: Provider, changes: Partial<Limits> 
     countOf: (tag: string) => purges.filter(({ tags }) => tags.includes(tag)).length,
   };
 }
-
-export const zone = "0123456789abcdef0123456789abcdef";
-export const purgeToken = token;
