@@ -5,12 +5,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { parse } from "csv-parse/sync";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { certificate, certificateKey } from "../support/certificate.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, toNdjson, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   begin,
@@ -120,9 +119,6 @@ const linesWithStatus = (status: string) => feedFiles["pzlines.csv"].replace("MU
 
 const listDownloads = async ({ temporary }: Setup) =>
   (await readdir(temporary)).filter((name) => name.startsWith("pds-feed-"));
-
-const toNdjson = (csv: string) =>
-  (parse(csv, { columns: true }) as object[]).map((row) => `${JSON.stringify(row)}\n`).join("");
 
 const writers: Readonly<Record<string, (csv: string) => string | Uint8Array>> = {
   csv: (csv) => csv,
@@ -1056,16 +1052,6 @@ function stallDownload(web: Web): void {
 }
 
 describe("a download", () => {
-  test.concurrent("is removed if the feed is invalid", async () => {
-    const { web, setup } = await createWebSetup();
-    web.files.set("pzlines.csv", { content: "sku_id\nMUG\n" });
-    const { reason, ...failed } = await runProcess(setup);
-    expect(failed).toMatchObject({ code: 1, outcome: "failed" });
-    expect(reason).toContain(`${web.source}pzlines.csv:1: the header is missing`);
-    expect(completePaths(web)).toContain("/feed/pzlines.csv");
-    expect(await readdir(setup.temporary)).toEqual([]);
-  });
-
   test.concurrent("is removed if the run is stopped", async () => {
     const { web, setup } = await createWebSetup();
     stallDownload(web);

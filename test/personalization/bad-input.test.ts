@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, createDeflateRaw, gzipSync, zstdCompressSync } from "node:zlib";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, toNdjson, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
@@ -161,16 +161,6 @@ const damaged = (bytes: Uint8Array) => {
 };
 
 const in1252 = (text: string) => Buffer.from(text, "latin1");
-
-/** A list's rows as NDJSON. */
-function toNdjson(csv: string): string {
-  const [names = [], ...records] = csv
-    .trimEnd()
-    .split("\n")
-    .map((row) => row.split(","));
-  const toObject = (record: string[]) => Object.fromEntries(names.map((name, index) => [name, record[index]]));
-  return records.map((record) => `${JSON.stringify(toObject(record))}\n`).join("");
-}
 
 const lineObjects = toNdjson(lines);
 

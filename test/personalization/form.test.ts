@@ -3,7 +3,7 @@ import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { FormRenderer } from "../../src/personalization/form.ts";
 import { formsInGeneration } from "../../src/personalization/generation-reader.ts";
 import { toGroup, toStyle } from "../../src/personalization/render.ts";
-import { writeFeed } from "../support/feed.ts";
+import { toListFile, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, temporaryFolder } from "../support/pds.ts";
 
@@ -36,20 +36,13 @@ test("the forms of a generation are those that were served: none that is too lar
   const choices = Array.from({ length: 1000 }, (_, index) => `G,A,${index},${index}${"x".repeat(100)}`);
   const lines = Array.from({ length: 150 }, (_, index) => `BIG,A,${index},G,Pick ${index}`);
   const feed = await writeFeed(await temporaryFolder(), "feed", {
-    "pzlines.csv": "sku_id,style_code,style_display_seq,style_sku_status\nLARGE,BIG,1,A\nSMALL,NOTE,1,A\n",
-    "pzstyles.csv": [
-      "style_code,line_status,line_display_seq,choice_type,instruct_text",
-      ...lines,
-      "NOTE,A,1,TEXT,Anything\n",
-    ].join("\n"),
-    "pzchoices.csv": ["choice_type,choice_status,choice_display_seq,choice_value", ...choices, ""].join("\n"),
+    "pzlines.csv": toListFile("pzlines", ["LARGE,BIG,1,A", "SMALL,NOTE,1,A"]),
+    "pzstyles.csv": toListFile("pzstyles", [...lines, "NOTE,A,1,TEXT,Anything"]),
+    "pzchoices.csv": toListFile("pzchoices", choices),
   });
   const url = await createStore("sqlite");
-  expect(await importHere(["import", "personalization", feed, "--brand", "acme"], { DATABASE_URL: url })).toMatchObject(
-    {
-      code: 0,
-    },
-  );
+  const environment = { DATABASE_URL: url, BRAND: "acme" };
+  expect(await importHere(["import", "personalization", feed], environment)).toMatchObject({ code: 0 });
   const database = await openDatabase(url);
   const listForms = (sku: string) =>
     Array.fromAsync(formsInGeneration(database, { id: 1, brand: "acme" }, sku, "en"), ({ isEmpty }) => isEmpty);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, toListFile, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import { importHere } from "../support/import-here.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
@@ -20,11 +20,11 @@ import {
 } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
-const header = "sku_id,style_code,style_display_seq,style_sku_status";
 const marked = (prefix: string, mark: string, skus = 1) => ({
   ...feedFiles,
-  "pzlines.csv": [header, ...Array.from({ length: skus }, (_, index) => `${prefix}-${index},NOTE,1,${mark}`), ""].join(
-    "\n",
+  "pzlines.csv": toListFile(
+    "pzlines",
+    Array.from({ length: skus }, (_, index) => `${prefix}-${index},NOTE,1,${mark}`),
   ),
 });
 

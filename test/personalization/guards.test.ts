@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { toSnakeCase } from "../../src/commands/output.ts";
-import { writeFeed } from "../support/feed.ts";
+import { toListFile, writeFeed } from "../support/feed.ts";
 import { countGenerationRows } from "../support/generation-tables.ts";
 import { importHere, storedReason } from "../support/import-here.ts";
 import {
@@ -14,12 +14,6 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
-
-const headers = {
-  pzlines: "sku_id,style_code,style_display_seq,style_sku_status",
-  pzstyles: "style_code,line_status,line_display_seq,choice_type,instruct_text",
-  pzchoices: "choice_type,choice_status,choice_display_seq,choice_value",
-} as const;
 
 /**
  * The number of SKUs, styles, choices, and invalid rows of a feed. `files` replaces whole files.
@@ -36,23 +30,28 @@ interface Shape {
 function toFiles({ skus = 40, styles = 30, choices = 25, rejected = 0, mark = "A", files = {} }: Shape) {
   const rows = (count: number, row: (index: number) => string) =>
     Array.from({ length: count }, (_, index) => row(index));
-  const csv = (...lines: string[]) => `${lines.join("\n")}\n`;
   const lines = rows(skus, (index) => `SKU-${index},STYLE-${index % 30},1,${mark}`);
   const wrong = rows(rejected, (index) => `,STYLE-${index},1,A`);
   return {
-    "pzlines.csv": csv(headers.pzlines, ...lines, ...wrong),
-    "pzstyles.csv": csv(headers.pzstyles, ...rows(styles, (index) => `STYLE-${index},A,1,TYPE,${mark}`)),
-    "pzchoices.csv": csv(headers.pzchoices, ...rows(choices, (index) => `TYPE,A,${index},Choice ${index}`)),
+    "pzlines.csv": toListFile("pzlines", [...lines, ...wrong]),
+    "pzstyles.csv": toListFile(
+      "pzstyles",
+      rows(styles, (index) => `STYLE-${index},A,1,TYPE,${mark}`),
+    ),
+    "pzchoices.csv": toListFile(
+      "pzchoices",
+      rows(choices, (index) => `TYPE,A,${index},Choice ${index}`),
+    ),
     ...files,
   };
 }
 
-const noChoices = { files: { "pzchoices.csv": `${headers.pzchoices}\n` } };
+const noChoices = { files: { "pzchoices.csv": toListFile("pzchoices", []) } };
 const unusedChoices = {
-  files: { ...noChoices.files, "pzstyles.csv": `${headers.pzstyles}\nSTYLE-0,A,1,,Text\nSTYLE-1,A,1,,Text\n` },
+  files: { ...noChoices.files, "pzstyles.csv": toListFile("pzstyles", ["STYLE-0,A,1,,Text", "STYLE-1,A,1,,Text"]) },
 };
-const noStyles = { files: { "pzstyles.csv": `${headers.pzstyles}\n` } };
-const noLines = { files: { "pzlines.csv": headers.pzlines } };
+const noStyles = { files: { "pzstyles.csv": toListFile("pzstyles", []) } };
+const noLines = { files: { "pzlines.csv": toListFile("pzlines", []) } };
 const blankChoices = { files: { "pzchoices.csv": "\n" } };
 const toml = (text: string) => `[jobs.personalization-import]\nsource = "."\n${text}\n`;
 
@@ -82,7 +81,7 @@ const addition = (added: string, before: number, percent = 1000) =>
 const rejection = (rejected: string, percent: number) => `${rejected} rejected (max_rejected_share allows ${percent}%)`;
 const emptyList = (list: string) => `FOLDER/${list}.csv: the file has a header but no rows`;
 const tooManyRows = "FOLDER/pzlines.csv: the feed has more rows than max_rows allows (94)";
-const blankFile = `FOLDER/pzchoices.csv: the file is empty; expected the header ${headers.pzchoices.replaceAll(",", ", ")}`;
+const blankFile = `FOLDER/pzchoices.csv: the file is empty; expected the header choice_type, choice_status, choice_display_seq, choice_value`;
 
 /** The previous feed, the new feed, the settings, and the expected violations. */
 const violationCases: readonly [string, Shape | undefined, Shape, string, string[]][] = [
@@ -262,7 +261,7 @@ for (const engine of enginesOf("sqlite")) {
 
     test("with too many rows is not read to its end", async () => {
       const lines = Array.from({ length: 20_000 }, (_, index) => `SKU-${index},STYLE-0,1,A`);
-      const pzlines = [headers.pzlines, ...lines, "x".repeat(2_000_000)].join("\n");
+      const pzlines = toListFile("pzlines", [...lines, "x".repeat(2_000_000)]);
       const feed = await writtenFeed({ files: { "pzlines.csv": pzlines } });
       const brand = await brandWith(undefined);
       const { code, report } = await importFeed(feed, [], rows95, brand);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, toListFile, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, enginesOf, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
 
@@ -25,8 +25,7 @@ for (const engine of enginesOf("sqlite")) {
   };
   const nothing = '{"pzlines":[],"pzstyles":[],"pzchoices":[]}';
   const line = (sku: string, style = "SCRIPT", status = "A") => `${sku},${style},1,${status}`;
-  const linesOf = (...rows: string[]) =>
-    ["sku_id,style_code,style_display_seq,style_sku_status", ...rows, ""].join("\n");
+  const linesOf = (...rows: string[]) => toListFile("pzlines", rows);
 
   describe(`on ${engine}, an import of personalization`, () => {
     test("keeps every value unchanged", async () => {
@@ -45,7 +44,7 @@ for (const engine of enginesOf("sqlite")) {
       ];
       const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`;
       const rows = values.map((value, index) => `S,${quoted(value)},${index},C,${quoted(value)}`);
-      const styles = ["style_code,line_status,line_display_seq,choice_type,instruct_text", ...rows, ""].join("\n");
+      const styles = toListFile("pzstyles", rows);
       await importFiles({ ...feedFiles, "pzlines.csv": linesOf(line("S", "S")), "pzstyles.csv": styles });
       const { pzstyles } = JSON.parse(await getPersonalization("S"));
       expect(pzstyles.map((style: Record<string, string>) => style.line_status)).toEqual(values);
@@ -57,14 +56,8 @@ for (const engine of enginesOf("sqlite")) {
       const styles = ["M", "Z", "A"].map((style) => `${style},A,1,T${style},`);
       await importFiles({
         "pzlines.csv": linesOf(...skus),
-        "pzstyles.csv": ["style_code,line_status,line_display_seq,choice_type,instruct_text", ...styles, ""].join("\n"),
-        "pzchoices.csv": [
-          "choice_type,choice_status,choice_display_seq,choice_value",
-          "TM,A,1,b",
-          "TZ,A,1,z",
-          "TM,A,1,a",
-          "",
-        ].join("\n"),
+        "pzstyles.csv": toListFile("pzstyles", styles),
+        "pzchoices.csv": toListFile("pzchoices", ["TM,A,1,b", "TZ,A,1,z", "TM,A,1,a"]),
       });
       const { pzlines, pzstyles, pzchoices } = JSON.parse(await getPersonalization("SAME"));
       expect(pzlines.map((row: Record<string, string>) => row.style_code)).toEqual(["Z", "A", "M"]);

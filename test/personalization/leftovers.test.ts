@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, toListFile, writeFeed } from "../support/feed.ts";
 import { listGenerationTables } from "../support/generation-tables.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
 import {
@@ -19,9 +19,8 @@ import { until } from "../support/until.ts";
 const skus = 60_000;
 
 const folder = await temporaryFolder();
-const header = "sku_id,style_code,style_display_seq,style_sku_status";
 const lines = Array.from({ length: skus }, (_, index) => `SKU-${index},NOTE,1,A`);
-const large = await writeFeed(folder, "large", { ...feedFiles, "pzlines.csv": [header, ...lines, ""].join("\n") });
+const large = await writeFeed(folder, "large", { ...feedFiles, "pzlines.csv": toListFile("pzlines", lines) });
 const small = await writeFeed(folder, "small");
 
 interface World {

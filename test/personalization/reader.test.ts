@@ -45,8 +45,8 @@ function expectedOf(sku: string) {
 for (const engine of engines) {
   describe(`on ${engine}, the reader`, async () => {
     const url = await createStore(engine);
-    const importFeed = async (name: string, brand: string, pzlines: string, store = url) => {
-      const feed = await writeFeed(folder, `${engine}-${name}`, { ...feedFiles, "pzlines.csv": pzlines });
+    const importFeed = async (name: string, brand: string, pzlines: string, store = url, files = feedFiles) => {
+      const feed = await writeFeed(folder, `${engine}-${name}`, { ...files, "pzlines.csv": pzlines });
       const args = ["import", "personalization", feed, "--brand", brand, "--force"];
       expect(await importHere(args, { DATABASE_URL: store })).toMatchObject({ code: 0 });
     };
@@ -57,6 +57,14 @@ for (const engine of engines) {
     const database = await openDatabase(url, "serving");
     cleanUp(() => closeDatabase(database));
     const reader = new PersonalizationReader("acme");
+    /** The database, with a callback for each statement that it reads with. */
+    const observed = (onRead: (statement: string) => void) => {
+      const read: typeof database.read = (...query) => {
+        onRead(query[0]);
+        return database.read(...query);
+      };
+      return Object.create(database, { read: { value: read } }) as typeof database;
+    };
 
     test("finds the SKUs of concurrent requests, whatever their characters", async () => {
       const asked = [...skus, "plain", "absent", "only-other", "", "{", '"', "a\0b", "\ud800", "plain "];
@@ -80,11 +88,7 @@ for (const engine of engines) {
       const expected = await Promise.all(asked.map((sku) => reader.find(database, sku)));
       await fresh.find(database, "absent");
       let statements = 0;
-      const read: typeof database.read = (...query) => {
-        statements++;
-        return database.read(...query);
-      };
-      const counting = Object.create(database, { read: { value: read } }) as typeof database;
+      const counting = observed(() => statements++);
       // Lines, and styles and choice groups of both brands; a store without round trips needs no batches.
       for (const most of [engine === "postgres" ? 5 : 50, 1]) {
         statements = 0;
@@ -110,11 +114,9 @@ for (const engine of engines) {
       const fresh = new PersonalizationReader("acme");
       await fresh.find(database, "plain");
       let documents = 0;
-      const read: typeof database.read = (...query) => {
-        if (query[0].includes("FROM presentation WHERE id")) documents++;
-        return database.read(...query);
-      };
-      const counting = Object.create(database, { read: { value: read } }) as typeof database;
+      const counting = observed((statement) => {
+        if (statement.includes("FROM presentation WHERE id")) documents++;
+      });
       const found = await Promise.all(skus.map((sku) => fresh.findForm(counting, sku, "fr")));
       expect(found.map((form) => "body" in form && Buffer.from(form.body).includes("Écriture"))).not.toContain(false);
       expect(documents).toBe(1);
@@ -123,13 +125,7 @@ for (const engine of engines) {
     test("forgets what it read from another store with the same generations", async () => {
       const otherUrl = await createStore(engine);
       const pzstyles = feedFiles["pzstyles.csv"].replaceAll("Choose a font", "Foreign");
-      const feed = await writeFeed(folder, `${engine}-foreign`, {
-        ...feedFiles,
-        "pzlines.csv": toCsv(allLines),
-        "pzstyles.csv": pzstyles,
-      });
-      const args = ["import", "personalization", feed, "--brand", "acme", "--force"];
-      expect(await importHere(args, { DATABASE_URL: otherUrl })).toMatchObject({ code: 0 });
+      await importFeed("foreign", "acme", toCsv(allLines), otherUrl, { ...feedFiles, "pzstyles.csv": pzstyles });
       await using own = await connectTo(url);
       await using its = await connectTo(otherUrl);
       const [{ version = "" } = {}] = await own<{ version: string }[]>`SELECT version FROM generation_list`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, toListFile, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
@@ -32,7 +32,7 @@ for (const engine of enginesOf("postgres")) {
       const brand = `brand-${brands++}`;
       const sku = `${brand}-MUG`;
       for (let number = 1; number <= count; number++) {
-        const pzlines = `sku_id,style_code,style_display_seq,style_sku_status\n${sku},NOTE,1,${number}\n`;
+        const pzlines = toListFile("pzlines", [`${sku},NOTE,1,${number}`]);
         const feed = await writeFeed(folder, `${brand}-${number}`, { ...feedFiles, "pzlines.csv": pzlines });
         const args = ["import", "personalization", feed, "--brand", brand];
         expect(await importHere(args, environment)).toMatchObject({ code: 0 });
