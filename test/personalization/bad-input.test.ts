@@ -1,18 +1,16 @@
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, createDeflateRaw, gzipSync, zstdCompressSync } from "node:zlib";
 import { feedFiles, toNdjson, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
+  begin,
   connectTo,
   createStore,
   engines,
   type Finished,
   isCampaign,
-  main,
-  root,
   serveWithAndWithoutCache,
   temporaryFolder,
 } from "../support/pds.ts";
@@ -62,11 +60,7 @@ const isLarge = (changes: Changes) =>
 /** Imports the valid feed with these changes in a process of its own, to measure its memory. */
 async function importMeasured(changes: Changes): Promise<Finished & { readonly memory: number }> {
   const feed = await feedWith(changes);
-  const child = Bun.spawn([process.execPath, main, "import", "personalization", feed], {
-    cwd: root,
-    env: { PATH: process.env.PATH ?? "", HOME: tmpdir(), PDS_CONFIG: "/dev/null", ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = begin(["import", "personalization", feed], environment);
   const [stdout, stderr, code, memory] = await Promise.all([
     child.stdout.text(),
     child.stderr.text(),

@@ -7,6 +7,7 @@ import { listGenerationTables } from "../support/generation-tables.ts";
 import { importHere } from "../support/import-here.ts";
 import { killOnExit } from "../support/kill-on-exit.ts";
 import {
+  begin,
   connectTo,
   createStore,
   type Environment,
@@ -58,12 +59,7 @@ for (const engine of enginesOf("postgres")) {
     const feedOf = (mark: string, skus?: number) => writeFeed(folder, `feed-${feeds++}`, marked(brand, mark, skus));
     const argsOf = (feed: string, as = brand) => ["import", "personalization", feed, "--brand", as, "--json"];
     /** In a session of its own, an import keeps a share of the CPU although it has the lowest priority. */
-    const start = (feed: string, also: Environment = {}) =>
-      Bun.spawn([process.execPath, main, ...argsOf(feed)], {
-        env: { PATH: process.env.PATH ?? "", PDS_CONFIG: "/dev/null", ...environment, ...also },
-        stdio: ["ignore", "pipe", "pipe"],
-        detached: true,
-      });
+    const start = (feed: string, also: Environment = {}) => begin(argsOf(feed), { ...environment, ...also });
     const importing = async (feed: string, also: Environment = {}) => {
       const child = start(feed, also);
       const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);

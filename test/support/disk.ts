@@ -1,4 +1,4 @@
-import { type Environment, type Finished, main, root } from "./pds.ts";
+import { type Environment, type Finished, pds } from "./pds.ts";
 
 /** The command for a private mount namespace; undefined if the system does not permit one. */
 const namespace = [
@@ -12,7 +12,7 @@ if (!canMount) process.stderr.write("SKIPPED: this system permits no mounts, so 
 
 /** Runs the command line with a file size limit in kilobytes. */
 export function pdsWithLimit(kilobytes: number, args: readonly string[], environment: Environment): Promise<Finished> {
-  return run(["bash", "-c", `ulimit -f ${kilobytes} && exec "$@"`, "bash"], args, environment);
+  return pds(args, environment, undefined, ["bash", "-c", `ulimit -f ${kilobytes} && exec "$@"`, "bash"]);
 }
 
 /**
@@ -25,15 +25,5 @@ export function pdsOnDisk(
   environment: Environment,
 ): Promise<Finished> {
   const script = `mount -t tmpfs -o size=${size} none ${folder} && "$@"; code=$?; ${after}; exit $code`;
-  return run([...(namespace ?? []), "sh", "-c", script, "sh"], args, environment);
-}
-
-async function run(wrapper: readonly string[], args: readonly string[], environment: Environment): Promise<Finished> {
-  const child = Bun.spawn([...wrapper, process.execPath, main, ...args], {
-    cwd: root,
-    env: { PATH: process.env.PATH ?? "", HOME: "/tmp", PDS_CONFIG: "/dev/null", ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-  return { code, stdout, stderr };
+  return pds(args, environment, undefined, [...(namespace ?? []), "sh", "-c", script, "sh"]);
 }

@@ -36,9 +36,17 @@ const lateCompilation: Environment = {
   BUN_JSC_thresholdForJITSoon: "2000",
 };
 
-/** Runs a command until it exits. */
-export async function pds(args: readonly string[], environment: Environment = {}, cwd = root): Promise<Finished> {
-  const child = Bun.spawn([process.execPath, main, ...args], {
+/**
+ * Runs a command until it exits.
+ * @param wrapper the command that runs it, such as a shell
+ */
+export async function pds(
+  args: readonly string[],
+  environment: Environment = {},
+  cwd = root,
+  wrapper: readonly string[] = [],
+): Promise<Finished> {
+  const child = Bun.spawn([...wrapper, process.execPath, main, ...args], {
     cwd,
     env: { ...base, ...lateCompilation, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -51,7 +59,7 @@ export async function pds(args: readonly string[], environment: Environment = {}
 export const begin = (args: readonly string[], environment: Environment) =>
   Bun.spawn([process.execPath, main, ...args], {
     env: { ...base, ...environment },
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
 

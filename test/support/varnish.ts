@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { startFront } from "./front.ts";
 import { temporaryFolder } from "./pds.ts";
-import { answers, Program } from "./program.ts";
 
 const operations = Bun.fileURLToPath(new URL("../../deploy", import.meta.url));
 
@@ -53,8 +53,6 @@ export async function startVarnishWith(
   port: number,
   megabytes = 128,
 ): Promise<{ readonly url: string }> {
-  const url = `http://127.0.0.1:${port}`;
   const command = await prepareVarnish(replicas, { folder: await temporaryFolder(), port, megabytes });
-  await new Program(command, () => answers(`${url}/livez`)).start();
-  return { url };
+  return { url: await startFront(command, port) };
 }
