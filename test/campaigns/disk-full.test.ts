@@ -120,7 +120,7 @@ describe("with a full temporary folder", () => {
     ["a feed in a bucket", "bucket"],
   ])("an import of %s fails in one sentence and leaves no files", async (_, kind) => {
     const world = await createWorld();
-    using store = await startStore();
+    const store = await startStore();
     for (const [name, content] of Object.entries(largeFiles)) store.objects.set(`feeds/${name}`, { content });
     const source = kind === "web" ? serveFeed(largeFiles) : "s3://feeds/";
     const environment = { ...world.environment, ...store.environment };

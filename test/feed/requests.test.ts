@@ -1,14 +1,13 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { createFetch } from "../../src/base/outgoing.ts";
 import { bucketSource } from "../../src/feed/bucket.ts";
 import { bodyOf, Requests } from "../../src/feed/requests.ts";
 import type { SourceSettings } from "../../src/feed/source.ts";
 import { webSource } from "../../src/feed/web.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { temporaryFolder } from "../support/pds.ts";
+import { startBreakableServer } from "../support/server.ts";
 
 const settings: SourceSettings = {
   ...{ feedAuthorization: "", maxFileMegabytes: 1, allowedLinkLocal: [] },
@@ -19,14 +18,8 @@ const never = new AbortController().signal;
 /** A server that answers its nth request as told, counted from 1. */
 async function startServer(answer: (time: number, response: ServerResponse, method: string) => void) {
   let time = 0;
-  const server = createServer(({ method = "" }, response) => answer(++time, response, method));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  cleanUp(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, count: () => time };
+  const url = await startBreakableServer(({ method = "" }, response) => answer(++time, response, method));
+  return { url, count: () => time };
 }
 
 const openFolder = async () => ({ path: await temporaryFolder(), remove: async () => {} });

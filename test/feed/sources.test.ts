@@ -1,14 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { appendFile, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
 import { certificate, certificateKey } from "../support/certificate.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, toNdjson, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -24,6 +22,7 @@ import {
 } from "../support/pds.ts";
 import { readPersonalization } from "../support/personalization.ts";
 import { type Store, type StoredObject, startStore } from "../support/s3.ts";
+import { startBreakableServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -337,7 +336,7 @@ type Validators = "tag" | "tag only" | "time" | "none";
 
 /** A web server with files below `/feed/`. */
 async function startWeb(validators: Validators = "tag", authorization?: string) {
-  const server = createServer((received, response) => {
+  const origin = await startBreakableServer((received, response) => {
     const { method = "", url: path = "", headers } = received;
     const request: ReceivedRequest = { method, path, headers, status: 0 };
     web.requests.push(request);
@@ -362,9 +361,8 @@ async function startWeb(validators: Validators = "tag", authorization?: string) 
     };
     response.writeHead(200, sent).end(content);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const web = {
-    source: `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed/`,
+    source: `${origin}/feed/`,
     files: new Map<string, WebFile>(Object.entries(feedFiles).map(([name, content]) => [name, { content }])),
     /** The requests received so far; status 0 without a complete response. */
     requests: [] as ReceivedRequest[],
@@ -374,10 +372,6 @@ async function startWeb(validators: Validators = "tag", authorization?: string) 
      */
     intercept: (_path: string, _time: number, _response: ServerResponse): boolean => false,
   };
-  cleanUp(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return web;
 }
 
@@ -387,14 +381,8 @@ async function createWebSetup(options = "", ...[validators, authorization]: Para
   return { web, setup: await createSetup(options, web.source, secret) };
 }
 
-async function startBucket(): Promise<Store> {
-  const store = await startStore();
-  cleanUp(() => store.stop());
-  return store;
-}
-
 async function createBucketSetup(options = "", overrides: Environment = {}) {
-  const store = await startBucket();
+  const store = await startStore();
   putFeed(store, "feeds/acme");
   return { store, setup: await createSetup(options, "s3://feeds/acme", { ...store.environment, ...overrides }) };
 }
@@ -404,17 +392,6 @@ function sendPartially(response: ServerResponse, content: string, headers: Recor
   response.writeHead(200, headers);
   response.write(content);
   setTimeout(() => response.socket?.destroy(), 50);
-  return true;
-}
-
-function closeConnection(response: ServerResponse): true {
-  response.socket?.destroy();
-  return true;
-}
-
-function refuse(response: ServerResponse, status: number): true {
-  response.writeHead(status);
-  response.end("no");
   return true;
 }
 
@@ -473,7 +450,7 @@ const remotePlaces: Readonly<Record<string, () => Promise<Place>>> = {
     };
   },
   "in a bucket": async () => {
-    const store = await startBucket();
+    const store = await startStore();
     putFeed(store, "feeds/acme");
     return {
       ...{ source: "s3://feeds/acme/", environment: store.environment, ...within(store.objects, "feeds/acme/") },
@@ -584,9 +561,9 @@ describe.each(Object.entries(remotePlaces))("a feed %s", (_, open) => {
     },
   );
 
-  const failures: [string, RegExp, (response: ServerResponse) => true][] = [
-    ["fails", /: (500 Internal Server Error|status 500)$/, (response) => refuse(response, 500)],
-    ["closes the connection", /: (ECONNRESET: )?.*closed/, closeConnection],
+  const failures: [string, RegExp, (response: ServerResponse) => unknown][] = [
+    ["fails", /: (500 Internal Server Error|status 500)$/, (response) => response.writeHead(500).end("no")],
+    ["closes the connection", /: (ECONNRESET: )?.*closed/, (response) => response.socket?.destroy()],
     [
       "sends fewer bytes than announced",
       /: .*(closed|of \d+ bytes)/,
@@ -605,7 +582,10 @@ describe.each(Object.entries(remotePlaces))("a feed %s", (_, open) => {
     expect(await importFeed(setup)).toMatchObject(success);
     await configure(setup, "", place.source);
     await place.put({ "pzchoices.csv": feedFiles["pzchoices.csv"].replace("Serif", "Sans Serif") });
-    place.answer?.("pzlines.csv", fail);
+    place.answer?.("pzlines.csv", (response) => {
+      fail(response);
+      return true;
+    });
     const { reason, ...failed } = await importFeed(setup);
     expect(failed).toMatchObject(failure);
     expect(reason).toStartWith(`${place.source}pzlines.csv: `);
@@ -943,7 +923,7 @@ describe("a feed in a bucket", () => {
     ["s3://feeds/a/b é", "feeds/a/b é"],
     ["s3://feeds/a/b+c/", "feeds/a/b+c"],
   ])("is imported from %p, and not downloaded again if unchanged", async (source, folder) => {
-    const store = await startBucket();
+    const store = await startStore();
     putFeed(store, folder, feedAs("csv", "csv.gz", "ndjson.zst"));
     const setup = await createSetup("", source, store.environment);
     expect(await importFeed(setup)).toMatchObject({ ...success, notes: [] });

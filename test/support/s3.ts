@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Environment } from "./pds.ts";
+import { startBreakableServer } from "./server.ts";
 
 const region = "eu-test-1";
 const accessKeyId = "AKIDSTANDIN";
@@ -14,7 +14,7 @@ export interface StoredObject {
 }
 
 /** An S3-compatible store; tests add and remove its objects. */
-export interface Store extends Disposable {
+export interface Store {
   /** Settings for using it. */
   readonly environment: Environment & { readonly S3_SECRET_ACCESS_KEY: string };
   /** By bucket and key: `bucket/folder/name`. */
@@ -23,12 +23,11 @@ export interface Store extends Disposable {
   readonly requests: string[];
   /** Called before each response; returns true if it has responded itself. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
-  stop(): void;
 }
 
-/** Listens on a free port until it is stopped or the `using` block ends. */
+/** Listens on a free port until the end of the test or the file that calls this. */
 export async function startStore(): Promise<Store> {
-  const server = createServer((request, response) => {
+  const origin = await startBreakableServer((request, response) => {
     const { method = "", url = "" } = request;
     store.requests.push(`${method} ${url}`);
     const refuse = (status: number, code: string) => {
@@ -55,14 +54,9 @@ export async function startStore(): Promise<Store> {
     });
     response.end(method === "HEAD" ? undefined : part);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const stop = () => {
-    server.closeAllConnections();
-    server.close();
-  };
   const store: Store = {
     environment: {
-      S3_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      S3_ENDPOINT: origin,
       S3_REGION: region,
       S3_ACCESS_KEY_ID: accessKeyId,
       S3_SECRET_ACCESS_KEY: secretAccessKey,
@@ -70,34 +64,23 @@ export async function startStore(): Promise<Store> {
     objects: new Map(),
     requests: [],
     intercept: () => false,
-    stop,
-    [Symbol.dispose]: stop,
   };
   return store;
 }
 
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** What a signature of version 4 is made from. */
-interface Signed {
-  readonly credential: string;
-  /** Such as `20240101T000000Z`. */
-  readonly time: string;
-  readonly headerNames: string;
-  readonly query: string;
-  readonly payload: string;
-  readonly signature: string;
-}
-
 /**
- * The error code for a request, or undefined if the signature in its headers or in its URL is valid
- * (AWS signature, version 4).
+ * The error code for a request, or undefined if the signature in its URL is valid (AWS signature,
+ * version 4).
  */
 function signatureError({ method, url = "", headers }: IncomingMessage): string | undefined {
   const [path = "", query = ""] = url.split("?");
   if (!query.includes("X-Amz-Signature=")) return "AccessDenied";
-  const signed = signedByUrl(query);
-  const { credential, time, headerNames, payload, signature } = signed;
+  const fields = new URLSearchParams(query);
+  const [credential, time, headerNames] = ["Credential", "Date", "SignedHeaders"].map(
+    (name) => fields.get(`X-Amz-${name}`) ?? "",
+  ) as [string, string, string];
   const [keyId = "", ...scope] = credential.split("/");
   if (keyId !== accessKeyId) return "InvalidAccessKeyId";
   if (scope[1] !== region) return "AuthorizationHeaderMalformed";
@@ -105,23 +88,10 @@ function signatureError({ method, url = "", headers }: IncomingMessage): string 
   if (!(Math.abs(Date.now() - at) < 15 * 60_000)) return "RequestTimeTooSkewed";
   const names = headerNames.split(";");
   const lines = names.map((name) => `${name}:${headers[name]}\n`).join("");
-  const canonical = [method, path, signed.query, lines, headerNames, payload].join("\n");
+  const signed = query.split("&").filter((field) => !field.startsWith("X-Amz-Signature="));
+  const canonical = [method, path, signed.toSorted().join("&"), lines, headerNames, "UNSIGNED-PAYLOAD"].join("\n");
   const hash = createHash("sha256").update(canonical).digest("hex");
   const key = scope.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
   const expected = hmac(key, ["AWS4-HMAC-SHA256", time, scope.join("/"), hash].join("\n")).toString("hex");
-  return names.includes("host") && signature === expected ? undefined : "SignatureDoesNotMatch";
-}
-
-function signedByUrl(query: string): Signed {
-  const fields = new URLSearchParams(query);
-  const get = (name: string) => fields.get(`X-Amz-${name}`) ?? "";
-  const rest = query.split("&").filter((field) => !field.startsWith("X-Amz-Signature="));
-  return {
-    credential: get("Credential"),
-    time: get("Date"),
-    headerNames: get("SignedHeaders"),
-    query: rest.toSorted().join("&"),
-    payload: "UNSIGNED-PAYLOAD",
-    signature: get("Signature"),
-  };
+  return names.includes("host") && fields.get("X-Amz-Signature") === expected ? undefined : "SignatureDoesNotMatch";
 }
