@@ -1,11 +1,20 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseCsv } from "csv-parse/sync";
 import { importHere } from "../support/import-here.ts";
-import { createStore, engines, pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import {
+  createStore,
+  engines,
+  pds,
+  type RunningService,
+  root,
+  serve,
+  serveUntilEnd,
+  temporaryFolder,
+} from "../support/pds.ts";
 import { createPostgres } from "../support/postgres.ts";
-import { readMetric } from "../support/service-process.ts";
+import { readinessOf, readMetric } from "../support/service-process.ts";
 import { until, untilEqual } from "../support/until.ts";
 
 const sample = join(root, "sample");
@@ -15,10 +24,9 @@ const variantSkus = products.flatMap((line) => JSON.parse(line).variants.map(({ 
 
 const services = await Promise.all(
   engines.map(async (engine) =>
-    serve({ VISIBLE: "all", DATABASE_URL: await createStore(engine), PDS_CONFIG: join(root, "pds.toml") }),
+    serveUntilEnd({ VISIBLE: "all", DATABASE_URL: await createStore(engine), PDS_CONFIG: join(root, "pds.toml") }),
   ),
 );
-afterAll(() => Promise.all(services.map((service) => service.stop())));
 
 /** A busy machine may need longer for the first runs than a start waits for them. */
 const untilFirstRunsEnded = ({ get }: RunningService) =>
@@ -27,7 +35,6 @@ await Promise.all(services.map(untilFirstRunsEnded));
 
 const emptyStore = await createStore("sqlite");
 const folder = await temporaryFolder();
-const freshStores = { sqlite: await createStore("sqlite"), postgres: await createStore("postgres") };
 
 describe("the sample brand", () => {
   test("serves every product byte for byte as in the file, on every store", async () => {
@@ -107,7 +114,7 @@ describe("the sample brand", () => {
 
 describe("a store", () => {
   test.each([...engines])("on %s is created once by replicas that start together", async (engine) => {
-    const environment = { DATABASE_URL: freshStores[engine] };
+    const environment = { DATABASE_URL: await createStore(engine) };
     const replicas = await Promise.all([1, 2, 3, 4].map(() => serve(environment)));
     try {
       for (const replica of replicas) expect((await replica.get("/readyz")).status).toBe(200);
@@ -136,12 +143,7 @@ describe("a lost PostgreSQL", () => {
     const service = await serve({ ...environment, STALE_DATA: "fail", SERVER_TIMING: "on" });
     const strict = await serve({ ...environment, READINESS: "strict" });
     const empty = await serve(environment);
-    const readiness = async () => {
-      const answers = await Promise.all([service.url, service.adminUrl].map((base) => fetch(`${base}/readyz`)));
-      return Promise.all(
-        answers.map(async (answer) => ({ code: answer.status, ...((await answer.json()) as object) })),
-      );
-    };
+    const readiness = () => Promise.all([service.url, service.adminUrl].map(readinessOf));
     const storeLost = () => readMetric(service, "pds_store_unreachable");
     const ready = {
       code: 200,
@@ -188,9 +190,8 @@ describe("a lost PostgreSQL", () => {
         [empty, "cannot be reached, and nothing is cached"],
       ] as const) {
         const state = async () => {
-          const response = await replica.get("/readyz");
-          const { status, checks } = (await response.json()) as { status: string; checks: { database: string } };
-          return { code: response.status, status, database: checks.database };
+          const { code, status, checks } = await readinessOf(replica.url);
+          return { code, status, database: checks.database };
         };
         await untilEqual(state, { code: 503, status: "not ready", database: problem });
       }

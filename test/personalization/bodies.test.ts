@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { PersonalizationReader } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { quote } from "../support/feed.ts";
 import { createStore, enginesOf, isCampaign, pds, temporaryFolder } from "../support/pds.ts";
 
 const skus = Number(process.env.BODY_SKUS ?? (isCampaign ? 1_000_000 : 2000));
@@ -73,7 +74,6 @@ function bodyOf(index: number): string {
 
 /** In random order, and one line in eleven is replaced by a later one with the same key. */
 async function writeRows(folder: string): Promise<void> {
-  const quote = (value: string) => `"${value.replaceAll('"', '""')}"`;
   const write = async (
     list: string,
     columns: readonly string[],

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { feedFiles, toListFile, writeFeed } from "../support/feed.ts";
+import { feedFiles, quote, toListFile, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { createStore, enginesOf, serveWithAndWithoutCache, temporaryFolder } from "../support/pds.ts";
 
@@ -42,8 +42,7 @@ for (const engine of enginesOf("sqlite")) {
         "NULL",
         "\\N",
       ];
-      const quoted = (value: string) => `"${value.replaceAll('"', '""')}"`;
-      const rows = values.map((value, index) => `S,${quoted(value)},${index},C,${quoted(value)}`);
+      const rows = values.map((value, index) => `S,${quote(value)},${index},C,${quote(value)}`);
       const styles = toListFile("pzstyles", rows);
       await importFiles({ ...feedFiles, "pzlines.csv": linesOf(line("S", "S")), "pzstyles.csv": styles });
       const { pzstyles } = JSON.parse(await getPersonalization("S"));

@@ -3,7 +3,7 @@ import { parse } from "csv-parse/sync";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { PersonalizationReader, parsePersonalization } from "../../src/personalization/reader.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { feedFiles, writeFeed } from "../support/feed.ts";
+import { feedFiles, quote, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { connectTo, createStore, engines, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { orderPersonalization } from "../support/personalization.ts";
@@ -25,7 +25,6 @@ const linesOf = (sku: string, index: number) =>
     style_sku_status: pick(statuses, index * 2 + place),
   }));
 const allLines = skus.flatMap(linesOf);
-const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
 const toCsv = (rows: readonly object[]) =>
   [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))]
     .map((cells) => `${cells.map(quote).join(",")}\n`)

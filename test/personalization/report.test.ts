@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
 import { toSnakeCase } from "../../src/commands/output.ts";
-import { writeFeed } from "../support/feed.ts";
+import { quote, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
   connectTo,
@@ -26,7 +26,7 @@ const listNames = Object.keys(columns) as List[];
 /** Rows as written. Some have too many or too few cells, or an empty key. */
 type Feed = Readonly<Record<List, readonly (readonly string[])[]>>;
 
-const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? quote(cell) : cell);
 const toCsv = (rows: readonly (readonly string[])[]) => rows.map((row) => `${row.map(quoted).join(",")}\n`).join("");
 const toFiles = (feed: Feed) =>
   Object.fromEntries(listNames.map((list) => [`${list}.csv`, toCsv([columns[list], ...feed[list]])]));

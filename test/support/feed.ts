@@ -13,6 +13,9 @@ const headers = {
 export const toListFile = (list: keyof typeof headers, rows: readonly string[]) =>
   [headers[list], ...rows, ""].join("\n");
 
+/** A cell of CSV, whatever its characters. */
+export const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+
 /** The rows of a list's file in CSV as NDJSON. */
 export const toNdjson = (csv: string) =>
   (parse(csv, { columns: true }) as object[]).map((row) => `${JSON.stringify(row)}\n`).join("");

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { saveProducts, toStoredProduct } from "../../src/catalog/product.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { readNow, toMetafield, toProduct, toVariant } from "./catalog.ts";
-import { writeFeed } from "./feed.ts";
+import { quote, toListFile, writeFeed } from "./feed.ts";
 import { importHere } from "./import-here.ts";
 import { writeFiles } from "./pds.ts";
 
@@ -57,11 +57,11 @@ export async function importHostile(folder: string): Promise<Record<string, stri
     "products.ndjson": JSON.stringify({ ...product, images: [product.image] }),
     "rejected.ndjson": JSON.stringify({ id: attack("id") }),
   });
-  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const row = (...cells: string[]) => [cells.map(quote).join(",")];
   const feed = await writeFeed(folder, "feed", {
-    "pzlines.csv": `sku_id,style_code,style_display_seq,style_sku_status\n${cell(hostileSku)},${cell(attack("s"))},${cell(attack("q"))},${cell(attack("c"))}\n`,
-    "pzstyles.csv": `style_code,line_status,line_display_seq,choice_type,instruct_text\n${cell(attack("s"))},A,1,${cell(attack("g"))},${cell(attack("i"))}\n`,
-    "pzchoices.csv": `choice_type,choice_status,choice_display_seq,choice_value\n${cell(attack("g"))},A,1,${cell(attack("v"))}\n`,
+    "pzlines.csv": toListFile("pzlines", row(hostileSku, attack("s"), attack("q"), attack("c"))),
+    "pzstyles.csv": toListFile("pzstyles", row(attack("s"), "A", "1", attack("g"), attack("i"))),
+    "pzchoices.csv": toListFile("pzchoices", row(attack("g"), "A", "1", attack("v"))),
   });
   const environment = { DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, BRAND: "B", SHOP_DOMAIN: "a.example" };
   const imported = async (kind: string, from: string) => {
