@@ -184,7 +184,7 @@ describe("a redirect", () => {
 });
 
 test("behind a proxy, names are its own, and what they lead to here is still refused", async () => {
-  const proxy = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: ({ url }) => new Response(`proxied ${url}`) });
+  const proxy = startServer(({ url }) => new Response(`proxied ${url}`));
   const script = `
     import { createFetch } from ${JSON.stringify(join(root, "src/base/outgoing.ts"))};
     const print = (text) => console.log(text);
@@ -193,29 +193,21 @@ test("behind a proxy, names are its own, and what they lead to here is still ref
     await createFetch({ lookup })("http://inside.invalid/").catch((error) => print(error.message));
     await createFetch()("http://169.254.169.254/").catch((error) => print(error.message));
   `;
-  try {
-    const env = { HTTP_PROXY: proxy.url.origin };
-    const child = Bun.spawn([process.execPath, "-e", script], { env, stdio: ["ignore", "pipe", "inherit"] });
-    const [proxied, ...errors] = (await child.stdout.text()).trim().split("\n");
-    expect(proxied).toBe("proxied http://inside.invalid/");
-    expect(errors).toEqual([expect.stringMatching(refused), expect.stringMatching(refused)]);
-  } finally {
-    await proxy.stop(true);
-  }
+  const env = { HTTP_PROXY: proxy };
+  const child = Bun.spawn([process.execPath, "-e", script], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const [proxied, ...errors] = (await child.stdout.text()).trim().split("\n");
+  expect(proxied).toBe("proxied http://inside.invalid/");
+  expect(errors).toEqual([expect.stringMatching(refused), expect.stringMatching(refused)]);
 });
 
 test("a certificate must be of the name, not of the address", async () => {
   const tls = { key: certificateKey, cert: certificate };
-  const secure = Bun.serve({ hostname: "127.0.0.1", port: 0, tls, fetch: () => new Response("safe") });
-  try {
-    const fetch = fetchWith("127.0.0.1");
-    const get = (name: string) => fetch(`https://${name}:${secure.port}/`, { tls: { ca: certificate }, signal });
-    expect(await (await get("name.invalid")).text()).toBe("safe");
-    // On the same address, and while a connection to it is open.
-    await expect(get("other.invalid")).rejects.toThrow();
-  } finally {
-    await secure.stop(true);
-  }
+  const { port } = new URL(startServer(() => new Response("safe"), { tls }));
+  const fetch = fetchWith("127.0.0.1");
+  const get = (name: string) => fetch(`https://${name}:${port}/`, { tls: { ca: certificate }, signal });
+  expect(await (await get("name.invalid")).text()).toBe("safe");
+  // On the same address, and while a connection to it is open.
+  await expect(get("other.invalid")).rejects.toThrow();
 });
 
 test("no other file sends requests by itself", async () => {

@@ -22,7 +22,7 @@ import {
 } from "../support/pds.ts";
 import { readPersonalization } from "../support/personalization.ts";
 import { type Store, type StoredObject, startStore } from "../support/s3.ts";
-import { startBreakableServer } from "../support/server.ts";
+import { startBreakableServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -1112,25 +1112,16 @@ test("every import of this process has removed its downloads", async () => {
 });
 
 test("jobs trust the authorities of SSL_CERT_FILE, also those that the scheduler starts", async () => {
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    tls: { key: certificateKey, cert: certificate },
-    fetch: ({ url }) => new Response(contentOf(new URL(url).pathname.slice(1))),
+  const tls = { key: certificateKey, cert: certificate };
+  const { port } = new URL(startServer(({ url }) => new Response(contentOf(new URL(url).pathname.slice(1))), { tls }));
+  const setup = await createSetup('schedule = "@yearly"', `https://localhost:${port}/`);
+  const refused = await pds(runArguments, setup.environment);
+  expect(toReport(refused).reason).toEndWith(": self signed certificate");
+  const [SSL_CERT_FILE = ""] = await writeFiles(setup.folder, { "authority.pem": certificate });
+  // Another brand, whose first run is due.
+  await using _service = await serve({ ...setup.environment, BRAND: "other", SSL_CERT_FILE });
+  await until("the feed is loaded", async () => {
+    const { pzlines } = await readPersonalization(setup.environment.DATABASE_URL, "other", "MUG");
+    return pzlines.length > 0;
   });
-  try {
-    const options = 'schedule = "@yearly"';
-    const setup = await createSetup(options, `https://localhost:${server.port}/`);
-    const refused = await pds(runArguments, setup.environment);
-    expect(toReport(refused).reason).toEndWith(": self signed certificate");
-    const [SSL_CERT_FILE = ""] = await writeFiles(setup.folder, { "authority.pem": certificate });
-    // Another brand, whose first run is due.
-    await using _service = await serve({ ...setup.environment, BRAND: "other", SSL_CERT_FILE });
-    await until("the feed is loaded", async () => {
-      const { pzlines } = await readPersonalization(setup.environment.DATABASE_URL, "other", "MUG");
-      return pzlines.length > 0;
-    });
-  } finally {
-    await server.stop(true);
-  }
 });

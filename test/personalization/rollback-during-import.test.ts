@@ -6,7 +6,6 @@ import { beginGeneration, finishGeneration } from "../../src/personalization/imp
 import { savePresentation } from "../../src/personalization/presentation/store.ts";
 import { rollBack } from "../../src/personalization/rollback.ts";
 import { generations, presentations } from "../../src/personalization/versions.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import {
@@ -18,6 +17,7 @@ import {
   temporaryFolder,
   writeFiles,
 } from "../support/pds.ts";
+import { startServer } from "../support/server.ts";
 
 const folder = await temporaryFolder();
 
@@ -25,23 +25,17 @@ const folder = await temporaryFolder();
 function startHeldFeed() {
   const asked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    idleTimeout: 0,
-    fetch: async ({ url }) => {
-      const name = new URL(url).pathname.slice(1);
-      const text = feedFiles[name as keyof typeof feedFiles];
-      if (text === undefined) return new Response(null, { status: 404 });
-      if (name === "pzchoices.csv") {
-        asked.resolve();
-        await released.promise;
-      }
-      return new Response(text, { headers: { ETag: '"1"', "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT" } });
-    },
-  });
-  cleanUp(() => server.stop(true));
-  return { url: server.url.href, asked: asked.promise, release: released.resolve };
+  const respond = async ({ url }: Request) => {
+    const name = new URL(url).pathname.slice(1);
+    const text = feedFiles[name as keyof typeof feedFiles];
+    if (text === undefined) return new Response(null, { status: 404 });
+    if (name === "pzchoices.csv") {
+      asked.resolve();
+      await released.promise;
+    }
+    return new Response(text, { headers: { ETag: '"1"', "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT" } });
+  };
+  return { url: startServer(respond, { idleTimeout: 0 }), asked: asked.promise, release: released.resolve };
 }
 
 /** A store with two generations of a brand. */
