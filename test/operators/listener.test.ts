@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { BunRequest } from "bun";
 import type { ServiceError } from "../../src/base/errors.ts";
@@ -9,7 +9,7 @@ import { type AccessOptions, anonymous, createAccess } from "../../src/operators
 import { requireSameOrigin } from "../../src/operators/form.ts";
 import { TokenCheck } from "../../src/operators/token-check.ts";
 import { listTokens } from "../../src/operators/tokens.ts";
-import { pds, type RunningService, root, serve, temporaryFolder } from "../support/pds.ts";
+import { pds, root, serve, serveUntilEnd, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 import { parseResponse, Wire, type WireResponse } from "../support/wire.ts";
 
@@ -19,17 +19,16 @@ const environment = {
 };
 await pds(["import", "products", join(root, "sample", "products.ndjson")], environment);
 const token = "correct-horse-battery";
-const [open, guarded] = (await Promise.all([
-  serve(environment),
-  serve({
+const [open, guarded] = await Promise.all([
+  serveUntilEnd(environment),
+  serveUntilEnd({
     ...environment,
     ADMIN_TOKEN: token,
     ADMIN_HOSTS: "pds.internal.example, [2001:DB8::1]",
     CDN: "generic",
     TRUSTED_PROXIES: "127.0.0.1,::1",
   }),
-])) as [RunningService, RunningService];
-afterAll(() => Promise.all([open.stop(), guarded.stop()]));
+]);
 
 /** Sends a request line and headers unchanged, and reads until the connection closes. */
 async function send(base: string, requestLine: string, ...fields: string[]): Promise<WireResponse> {
@@ -42,67 +41,38 @@ const guardedPaths = ["/", "/metrics", "/products?q=plate", "/nothing"];
 const accepts = ["Accept: application/json", "Accept: text/html"];
 
 describe("the admin listener without a token", () => {
-  test.each([
-    ["localhost", 200],
-    ["LocalHost:3001", 200],
-    ["127.0.0.1", 200],
-    ["127.0.0.1:65535", 200],
-    ["127.3.2.1:80", 200],
-    ["[::1]", 200],
-    ["[::1]:3001", 200],
-    // Foreign names, including some that resemble local ones.
-    ["rebound.example:3001", 421],
-    ["localhost.example", 421],
-    ["127.0.0.1.example", 421],
-    ["example.localhost", 421],
-    ["localhost.", 421],
-    ["127.0.0.1.", 421],
-    ["192.0.2.1", 421],
-    ["0.0.0.0", 421],
-    ["[::]", 421],
-    ["[::ffff:127.0.0.1]", 421],
+  test.each<[about: string, status: number, hosts: string[]]>([
+    ["local hosts", 200, ["localhost", "LocalHost:3001", "127.0.0.1", "127.0.0.1:65535", "127.3.2.1:80"]],
+    ["local hosts in IPv6", 200, ["[::1]", "[::1]:3001"]],
+    ["foreign names", 421, ["rebound.example:3001", "localhost.example", "127.0.0.1.example", "example.localhost"]],
+    ["local hosts with a dot at the end", 421, ["localhost.", "127.0.0.1."]],
+    ["foreign addresses", 421, ["192.0.2.1", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]"]],
     // A URL parser reads these as 127.0.0.1; browsers send the full form.
-    ["127.1", 421],
-    ["0x7f.0.0.1", 421],
-    ["2130706433", 421],
-    // Invalid hosts.
-    ["a{b.evil.example", 400],
-    ["127.0.0.1, evil", 400],
-    ["127.0.0.1,127.0.0.1", 400],
-    ["localhost evil.example", 400],
-    ["evil.example@localhost", 400],
-    ["localhost/evil.example", 400],
-    ["localhost?evil.example", 400],
-    ["localhost#evil.example", 400],
-    ["http://localhost", 400],
-    ["%6cocalhost", 400],
-    ["localhost:", 400],
-    ["localhost:80:80", 400],
-    ["localhost:123456", 400],
-    ["localhost:evil", 400],
-    ["[::1", 400],
-    ["[::1]evil", 400],
-    ["[:::1]", 400],
-    ["::1", 400],
-    ["127.0.0.256", 400],
-    ["lôcalhost", 400],
-    ["", 400],
-  ])("responds to the host %p with %i and without a stack trace", async (host, status) => {
-    for (const path of guardedPaths) {
-      for (const accept of accepts) {
-        const answer = await send(open.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, accept);
-        expect([path, answer.status]).toEqual([path, status === 200 && path === "/nothing" ? 404 : status]);
-        if (status !== 200) {
-          expect(answer.headers.get("cache-control")).toBe("private, no-store");
-          expect(answer.body.toString()).not.toMatch(/pds_|TypeError|\.tsx?:\d|Larkspur/);
+    ["short forms of addresses", 421, ["127.1", "0x7f.0.0.1", "2130706433"]],
+    ["lists of hosts", 400, ["127.0.0.1, evil", "127.0.0.1,127.0.0.1", "localhost evil.example"]],
+    ["other parts of a URL", 400, ["evil.example@localhost", "localhost/evil.example", "http://localhost"]],
+    ["a query or a fragment", 400, ["localhost?evil.example", "localhost#evil.example"]],
+    ["invalid names", 400, ["a{b.evil.example", "%6cocalhost", "lôcalhost", ""]],
+    ["invalid ports", 400, ["localhost:", "localhost:80:80", "localhost:123456", "localhost:evil"]],
+    ["invalid addresses", 400, ["[::1", "[::1]evil", "[:::1]", "::1", "127.0.0.256"]],
+  ])("responds to %s with %i and without a stack trace", async (_, status, hosts) => {
+    for (const host of hosts) {
+      for (const path of guardedPaths) {
+        for (const accept of accepts) {
+          const answer = await send(open.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, accept);
+          const expected = status === 200 && path === "/nothing" ? 404 : status;
+          expect([host, path, answer.status]).toEqual([host, path, expected]);
+          if (status !== 200) {
+            expect(answer.headers.get("cache-control")).toBe("private, no-store");
+            expect(answer.body.toString()).not.toMatch(/pds_|TypeError|\.tsx?:\d|Larkspur/);
+          }
         }
       }
-    }
-    // Probes are open to every valid host.
-    if (status === 400) return;
-    for (const probe of ["/livez", "/readyz"]) {
-      const { status } = await send(open.adminUrl, `GET ${probe} HTTP/1.1`, `Host: ${host}`);
-      expect([probe, status]).toEqual([probe, 200]);
+      // Probes are open to every valid host.
+      for (const probe of status === 400 ? [] : ["/livez", "/readyz"]) {
+        const answer = await send(open.adminUrl, `GET ${probe} HTTP/1.1`, `Host: ${host}`);
+        expect([host, probe, answer.status]).toEqual([host, probe, 200]);
+      }
     }
   });
 
@@ -136,20 +106,12 @@ describe("the admin listener without a token", () => {
 
 test("the admin listener with a token accepts only the hosts of the settings", async () => {
   const authorization = `Authorization: Bearer ${token}`;
-  for (const [host, status] of [
-    ["pds.internal.example", 200],
-    ["PDS.Internal.Example:3001", 200],
-    ["[2001:db8::1]:3001", 200],
-    ["localhost", 200],
-    ["rebound.example", 421],
-    ["other.pds.internal.example", 421],
-    ["pds.internal.example.", 421],
-    ["192.0.2.1", 421],
-    ["a{b.evil.example", 400],
-    ["[::1", 400],
-    ["localhost:99999", 400],
+  for (const [status, hosts] of [
+    [200, ["pds.internal.example", "PDS.Internal.Example:3001", "[2001:db8::1]:3001", "localhost"]],
+    [421, ["rebound.example", "other.pds.internal.example", "pds.internal.example.", "192.0.2.1"]],
+    [400, ["a{b.evil.example", "[::1", "localhost:99999"]],
   ] as const) {
-    for (const path of ["/", "/metrics"]) {
+    for (const [host, path] of hosts.flatMap((host) => ["/", "/metrics"].map((path) => [host, path]))) {
       const answer = await send(guarded.adminUrl, `GET ${path} HTTP/1.1`, `Host: ${host}`, authorization);
       expect([host, path, answer.status]).toEqual([host, path, status]);
       if (status === 421) expect(`${answer.body}`).toContain("add it to ADMIN_HOSTS");
@@ -280,12 +242,9 @@ test("responses of the admin listener are hidden from other sites and shared cac
     [open.adminUrl, "POST", "/", 405],
     // Without a token, the console is read-only.
     [open.adminUrl, "POST", "/actions/pause", 403],
-    ...["/", "/metrics", "/livez", "/readyz", "/nothing"].map((path): [string, string, string, number] => [
-      open.adminUrl,
-      "OPTIONS",
-      path,
-      204,
-    ]),
+    [open.adminUrl, "OPTIONS", "/", 204],
+    [open.adminUrl, "OPTIONS", "/livez", 204],
+    [open.adminUrl, "OPTIONS", "/nothing", 204],
     [guarded.adminUrl, "GET", "/", 401],
     [guarded.adminUrl, "GET", "/metrics", 401],
     [guarded.adminUrl, "OPTIONS", "/metrics", 204],
