@@ -205,7 +205,8 @@ describe.each(stores)("on $engine, the console", ({ engine, url }) => {
     ["\0", undefined],
     ["'; DROP TABLE run; --", undefined],
   ])("search for %j goes to the only page", async (q, target) => {
-    expect(await opened.redirectOf(`/search?${new URLSearchParams({ q })}`)).toBe(target as string);
+    const { headers } = await opened.open(`/search?${new URLSearchParams({ q })}`);
+    expect(headers.Location).toBe(target as string);
   });
 
   test("search lists all hits by kind, and keeps the text", async () => {

@@ -2,6 +2,7 @@ import type { ConsoleContext } from "../../src/console/context.ts";
 import { consolePages } from "../../src/console/index.tsx";
 import type { Database } from "../../src/database/database.ts";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
+import type { Page } from "../../src/http/page.ts";
 import type { JobHealth } from "../../src/jobs/run.ts";
 import { GenerationComparer } from "../../src/personalization/comparison.ts";
 import { findInGeneration, formsInGeneration } from "../../src/personalization/generation-reader.ts";
@@ -11,10 +12,10 @@ import type { FoundPersonalization } from "../../src/personalization/render.ts";
 /** The console's pages in the process of the test, without a listener. */
 export interface OpenConsole extends AsyncDisposable {
   readonly database: Database;
+  /** A page at a path, or at a URL with another host. */
+  readonly open: (path: string) => Promise<Page>;
   /** The body of a page. */
   readonly load: (path: string) => Promise<string>;
-  /** Where a page redirects to. */
-  readonly redirectOf: (path: string) => Promise<string | undefined>;
 }
 
 /**
@@ -59,8 +60,8 @@ export async function openConsole(
   };
   return {
     database,
+    open,
     load: async (path) => (await open(path)).body,
-    redirectOf: async (path) => (await open(path)).headers.Location,
     [Symbol.asyncDispose]: () => closeDatabase(database),
   };
 }
