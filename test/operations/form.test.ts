@@ -1,10 +1,10 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { fingerprintTag } from "../../src/cdn/headers.ts";
 import type { Form } from "../../src/contract/form.ts";
 import { presentationFingerprint } from "../../src/personalization/fingerprint.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
-import { connectTo, createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { connectTo, createStore, engines, serveUntilEnd, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 const presentation = `
@@ -46,11 +46,8 @@ for (const engine of engines) {
   const importFeed = async (brand: string, lines = feedFiles["pzlines.csv"]) => {
     const feed = await writeFeed(folder, `feed-${files++}`, { ...feedFiles, "pzlines.csv": lines });
     if (brand === "acme") imported.lines = lines;
-    expect(
-      await importHere(["import", "personalization", feed, "--brand", brand, "--force"], environment),
-    ).toMatchObject({
-      code: 0,
-    });
+    const args = ["import", "personalization", feed, "--brand", brand, "--force"];
+    expect(await importHere(args, environment)).toMatchObject({ code: 0 });
   };
   const importPresentation = async (text: string, brand = "acme") => {
     const [path = ""] = await writeFiles(folder, { [`${files++}.toml`]: text });
@@ -60,8 +57,7 @@ for (const engine of engines) {
   };
   await importFeed("acme");
   await importFeed("other", "sku_id,style_code,style_display_seq,style_sku_status\nELSEWHERE,BLOCK,1,A\n");
-  const service = await serve(environment);
-  afterAll(() => service.stop());
+  const service = await serveUntilEnd(environment);
   const get = (path: string, headers = {}) =>
     service.get(`/api/v1/products/form/${path}`, { redirect: "manual", headers });
   const read = async (path: string) => (await (await get(path)).json()) as Form;
@@ -97,52 +93,25 @@ for (const engine of engines) {
       expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
       const plain = { help: null, image: null };
       const rules = { limit: null, characters: null, required: null, uppercase: false };
-      const font = {
-        line_display_seq: "1",
-        line_status: "A",
-        choice_type: "FONT",
-        instruct_text: "Choose a font",
-        name: "Choose a font",
-        ...plain,
-        ...rules,
-        choices: [
-          { choice_value: "Sans", choice_display_seq: "1", choice_status: "H", name: "Sans", ...plain },
-          { choice_value: "Serif", choice_display_seq: "2", choice_status: "A", name: "Serif", ...plain },
-          { choice_value: "Other", choice_display_seq: "x", choice_status: "A", name: "Other", ...plain },
-        ],
+      const choice = (choice_value: string, choice_display_seq: string, choice_status = "A") => {
+        return { choice_value, choice_display_seq, choice_status, name: choice_value, ...plain };
       };
-      const motif = {
-        line_display_seq: "2",
-        line_status: "A",
-        choice_type: "MOTIF",
-        instruct_text: 'Pick one, or "none"',
-        name: 'Pick one, or "none"',
-        ...plain,
-        ...rules,
-        choices: [{ choice_value: "Heart", choice_display_seq: "1", choice_status: "A", name: "Heart", ...plain }],
-      };
-      const form = {
-        sku_id: "MUG",
-        locale: "en",
-        styles: [
-          {
-            style_code: "BLOCK",
-            style_display_seq: "9",
-            style_sku_status: "I",
-            name: "BLOCK",
-            ...plain,
-            lines: [font],
-          },
-          {
-            style_code: "SCRIPT",
-            style_display_seq: "10",
-            style_sku_status: "A",
-            name: "SCRIPT",
-            ...plain,
-            lines: [font, motif],
-          },
-        ],
-      };
+      const line = (line_display_seq: string, choice_type: string, instruct_text: string, choices: unknown) => ({
+        ...{ line_display_seq, line_status: "A", choice_type, instruct_text, name: instruct_text, ...plain, ...rules },
+        choices,
+      });
+      const style = (style_code: string, style_display_seq: string, style_sku_status: string, lines: unknown) => ({
+        ...{ style_code, style_display_seq, style_sku_status, name: style_code, ...plain },
+        lines,
+      });
+      const font = line("1", "FONT", "Choose a font", [
+        choice("Sans", "1", "H"),
+        choice("Serif", "2"),
+        choice("Other", "x"),
+      ]);
+      const motif = line("2", "MOTIF", 'Pick one, or "none"', [choice("Heart", "1")]);
+      const styles = [style("BLOCK", "9", "I", [font]), style("SCRIPT", "10", "A", [font, motif])];
+      const form = { sku_id: "MUG", locale: "en", styles };
       expect(await response.text()).toBe(JSON.stringify(form));
       expect(await redirectOf("fr/MUG")).toEqual({ status: 302, location: "../en/MUG" });
     });

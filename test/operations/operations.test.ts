@@ -1,38 +1,38 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { toJson } from "../../src/base/json.ts";
 import { toProduct } from "../support/catalog.ts";
-import { writeFeed } from "../support/feed.ts";
-import { importHere } from "../support/import-here.ts";
-import { createStore, engines, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { feedFiles } from "../support/feed.ts";
+import { fillStore, importHere } from "../support/import-here.ts";
+import { createStore, engines, serve, serveUntilEnd, temporaryFolder } from "../support/pds.ts";
 import { untilEqual } from "../support/until.ts";
 
 const reference = /^[\w.:=+/@-]{1,128}$/;
 
+const style = (style_code: string, line_display_seq: string, choice_type: string, instruct_text: string) => ({
+  style_code,
+  line_status: "A",
+  line_display_seq,
+  choice_type,
+  instruct_text,
+});
+
 for (const engine of engines) {
-  const folder = await temporaryFolder();
   const environment = {
     DATABASE_URL: await createStore(engine),
     SHOP_DOMAIN: "shop.example",
     BRAND: "acme",
   };
-  const emptyStore = await createStore(engine);
-  const [products = ""] = await writeFiles(folder, {
-    "products.ndjson": [
-      toProduct(632910392),
-      // What looks like a handle within a text, and a handle of two products.
-      toProduct(1, { handle: "twice", title: 'a","handle":"plate-632910392","b' }),
-      toProduct(2, { handle: "twice", body_html: '","handle":"unknown","' }),
-    ]
-      .map(toJson)
-      .join("\n"),
-  });
   const importedFromMs = Date.now();
-  await importHere(["import", "products", products], environment);
-  await importHere(["import", "personalization", await writeFeed(folder, "feed")], environment);
+  const products = [
+    toProduct(632910392),
+    // What looks like a handle within a text, and a handle of two products.
+    toProduct(1, { handle: "twice", title: 'a","handle":"plate-632910392","b' }),
+    toProduct(2, { handle: "twice", body_html: '","handle":"unknown","' }),
+  ];
+  await fillStore(environment, products, feedFiles);
   const importedToMs = Date.now();
-  const service = await serve(environment);
-  afterAll(() => service.stop());
+  const service = await serveUntilEnd(environment);
   const get = service.get;
 
   describe(`on ${engine}, personalization`, () => {
@@ -47,27 +47,9 @@ for (const engine of engines) {
             { sku_id: "MUG", style_code: "SCRIPT", style_display_seq: "10", style_sku_status: "A" },
           ],
           pzstyles: [
-            {
-              style_code: "BLOCK",
-              line_status: "A",
-              line_display_seq: "1",
-              choice_type: "FONT",
-              instruct_text: "Choose a font",
-            },
-            {
-              style_code: "SCRIPT",
-              line_status: "A",
-              line_display_seq: "1",
-              choice_type: "FONT",
-              instruct_text: "Choose a font",
-            },
-            {
-              style_code: "SCRIPT",
-              line_status: "A",
-              line_display_seq: "2",
-              choice_type: "MOTIF",
-              instruct_text: 'Pick one, or "none"',
-            },
+            style("BLOCK", "1", "FONT", "Choose a font"),
+            style("SCRIPT", "1", "FONT", "Choose a font"),
+            style("SCRIPT", "2", "MOTIF", 'Pick one, or "none"'),
           ],
           pzchoices: [
             { choice_type: "FONT", choice_status: "H", choice_display_seq: "1", choice_value: "Sans" },
@@ -217,38 +199,21 @@ for (const engine of engines) {
     });
 
     test.each([
-      ["abc"],
-      ["0"],
-      ["-1"],
-      ["+1"],
-      ["1.0"],
-      ["007"],
-      ["1e3"],
-      ["%20632910392"],
-      ["632910392%00"],
-      ["%D9%A1"],
-      ["9223372036854775808"],
-      ["99999999999999999999999999"],
-      ["pz"],
-      ["handle"],
-      ["form"],
-      ["gid:%2F%2Fshopify%2FProduct%2F632910392"],
-    ])("rejects the id %s with 400 and the expected type", async (id) => {
-      const response = await get(`/api/v1/products/${id}`);
-      expect(response.status).toBe(400);
-      await expectFailure(response, /could not be found.*expected String to be a id/s);
+      ["text", ["abc", "pz", "handle", "form", "gid:%2F%2Fshopify%2FProduct%2F632910392"]],
+      ["a number that is not written as an id", ["0", "-1", "+1", "1.0", "007", "1e3", "%D9%A1"]],
+      ["an id with something around it", ["%20632910392", "632910392%00"]],
+      ["a number beyond 64 bits", ["9223372036854775808", "99999999999999999999999999"]],
+    ])("rejects %s with 400 and the expected type", async (_, ids) => {
+      for (const id of ids) await expectFailure(id, 400, /could not be found.*expected String to be a id/s);
     });
 
-    test.each([["3"], ["632910393"], ["9223372036854775807"]])(
-      "responds with 404 for the unknown id %s",
-      async (id) => {
-        const response = await get(`/api/v1/products/${id}`);
-        expect(response.status).toBe(404);
-        await expectFailure(response, new RegExp(`product with id ${id} could not be found`, "i"));
-      },
+    test.each(["3", "632910393", "9223372036854775807"])("responds with 404 for the unknown id %s", (id) =>
+      expectFailure(id, 404, new RegExp(`product with id ${id} could not be found`, "i")),
     );
 
-    async function expectFailure(response: Response, message: RegExp) {
+    async function expectFailure(id: string, status: number, message: RegExp) {
+      const response = await get(`/api/v1/products/${id}`);
+      expect([id, response.status]).toEqual([id, status]);
       const requestId = response.headers.get("x-request-id") ?? "";
       const answer = (await response.json()) as { product: null; shop: string; error: string };
       expect(Object.keys(answer)).toEqual(["product", "shop", "error"]);
@@ -334,30 +299,21 @@ for (const engine of engines) {
     );
 
     test.each([
-      ["/api/v1/products", 404],
-      ["/api/v1/products/", 404],
-      ["/api/v1/products/pz/", 404],
-      ["/api/v1/products/pz/A/B", 404],
-      ["/api/v1/products/handle/", 404],
-      ["/api/v1/products/handle/a/b", 404],
-      ["/api/v1/products/handle/%zz", 400],
-      ["/api/v1/products/1/", 404],
-      ["/api/v1/histories/", 404],
-      ["/api/v1/histories/asc/", 404],
-      ["/API/V1/histories", 404],
-      ["/api/v2/histories", 404],
-      ["/api/v1/products/%", 400],
-      ["/api/v1/products/%4", 400],
-      ["/api/v1/products/%zz", 400],
-      ["/api/v1/products/pz/%E0%A4%A", 400],
-      ["/api/v1/products/pz/%FF", 400],
-      ["/api/v1/products/pz/%C0%AF", 400],
-      ["/api/v1/products/pz/%ED%A0%80", 400],
-      ["/api/v1/histories/%zz", 400],
-    ])("responds to %s with a problem of status %i", async (path, status) => {
-      const response = await get(path);
-      expect(response.status).toBe(status);
-      await expectProblem(response);
+      ["a path that ends too soon", 404, ["products", "products/", "products/pz/", "products/handle/", "histories/"]],
+      ["a path that goes on", 404, ["products/pz/A/B", "products/handle/a/b", "products/1/", "histories/asc/"]],
+      ["another path", 404, ["/API/V1/histories", "/api/v2/histories"]],
+      ["malformed escapes", 400, ["products/%", "products/%4", "products/%zz", "products/handle/%zz", "histories/%zz"]],
+      [
+        "bytes that are not UTF-8",
+        400,
+        ["pz/%E0%A4%A", "pz/%FF", "pz/%C0%AF", "pz/%ED%A0%80"].map((path) => `products/${path}`),
+      ],
+    ])("responds to %s with a problem of status %i", async (_, status, paths) => {
+      for (const path of paths) {
+        const response = await fetch(new URL(path, `${service.url}/api/v1/`));
+        expect([path, response.status]).toEqual([path, status]);
+        await expectProblem(response);
+      }
     });
 
     async function expectProblem(response: Response) {
@@ -376,42 +332,31 @@ for (const engine of engines) {
           const response = await fetch(`${base}/readyz`);
           return [response.status, await response.json()] as [number, unknown];
         };
-        const checks = {
-          service: "ok",
-          database: "ok",
-          writes: "ok",
-          data: "ok",
-          jobs: "ok",
-          clock: "ok",
-          scheduler: "ok",
-        };
+        const names = ["service", "database", "writes", "data", "jobs", "clock", "scheduler"];
+        const checks = Object.fromEntries(names.map((name) => [name, "ok"]));
         await untilEqual(readiness, [200, { status: "ready", checks }]);
       }
     });
   });
 
   test(`on ${engine}, histories contain the ten newest runs in the requested order`, async () => {
-    const url = { ...environment, DATABASE_URL: emptyStore };
-    const other = await serve(url);
-    try {
-      expect(await (await other.get("/api/v1/histories/asc")).text()).toBe('{"histories":[]}');
-      const file = join(folder, "many.ndjson");
-      for (let size = 1; size <= 12; size++) {
-        const lines = Array.from({ length: size }, (_, index) => toJson(toProduct(index + 1)));
-        await Bun.write(file, size === 6 ? "broken" : lines.join("\n"));
-        await importHere(["import", "products", file, "--brand", `brand ${size}`], url);
-      }
-      const read = async (order: string) => {
-        const { histories } = (await (await other.get(`/api/v1/histories/${order}`)).json()) as {
-          histories: { brand: string; counts: number }[];
-        };
-        return histories.map(({ brand, counts }) => [brand, counts]);
-      };
-      const expected = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((size) => [`brand ${size}`, size === 6 ? 0 : size]);
-      await untilEqual(() => read("asc"), expected);
-      expect(await read("desc")).toEqual(expected.toReversed());
-    } finally {
-      await other.stop();
+    const url = { ...environment, DATABASE_URL: await createStore(engine) };
+    await using other = await serve(url);
+    expect(await (await other.get("/api/v1/histories/asc")).text()).toBe('{"histories":[]}');
+    const file = join(await temporaryFolder(), "many.ndjson");
+    for (let size = 1; size <= 12; size++) {
+      const lines = Array.from({ length: size }, (_, index) => toJson(toProduct(index + 1)));
+      await Bun.write(file, size === 6 ? "broken" : lines.join("\n"));
+      await importHere(["import", "products", file, "--brand", `brand ${size}`], url);
     }
+    const read = async (order: string) => {
+      const { histories } = (await (await other.get(`/api/v1/histories/${order}`)).json()) as {
+        histories: { brand: string; counts: number }[];
+      };
+      return histories.map(({ brand, counts }) => [brand, counts]);
+    };
+    const expected = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((size) => [`brand ${size}`, size === 6 ? 0 : size]);
+    await untilEqual(() => read("asc"), expected);
+    expect(await read("desc")).toEqual(expected.toReversed());
   });
 }
