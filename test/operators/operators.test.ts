@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SQL } from "bun";
+import type { SQL } from "bun";
 import { closeDatabase, openDatabase } from "../../src/database/index.ts";
 import { beginAudit, endAudit, findAudit } from "../../src/operators/audit.ts";
 import { toLocalPath } from "../../src/operators/sign-in.ts";
 import { feedFiles, writeFeed } from "../support/feed.ts";
 import { importHere } from "../support/import-here.ts";
 import { Operator, tokenLines } from "../support/operator.ts";
-import { createStore, enginesOf, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
+import { connectTo, createStore, enginesOf, pds, type RunningService, serve, temporaryFolder } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 test.each([
@@ -75,9 +75,7 @@ keep_days = 30
   const basic = (token: string) => ({ authorization: `Basic ${btoa(`any:${token}`)}` });
   const job = { job: "history-retention", brand: "acme" };
   const pauses = async () =>
-    (await sql`SELECT paused_by FROM job_pause WHERE resumed_at IS NULL`).map(
-      ({ paused_by: by }: { paused_by: string }) => by,
-    );
+    (await sql<{ by: string }[]>`SELECT paused_by AS by FROM job_pause WHERE resumed_at IS NULL`).map(({ by }) => by);
   type Recorded = { id: number; operator: string; client: string; action: string; outcome: string; result: string };
   const actionsOf = async (): Promise<Recorded[]> => [
     ...(await sql<Recorded[]>`
@@ -97,8 +95,8 @@ keep_days = 30
   const stored = async (brand: string) =>
     (await sql<{ id: number }[]>`SELECT id FROM generation WHERE brand = ${brand}`).map(({ id }) => id);
   const generations = async (brand: string) =>
-    (await sql`SELECT generation FROM current_generation WHERE brand = ${brand}`).map(
-      ({ generation }: { generation: number }) => generation,
+    (await sql<{ id: number }[]>`SELECT generation AS id FROM current_generation WHERE brand = ${brand}`).map(
+      ({ id }) => id,
     );
   const importWith = async (choice: string, brand: string) => {
     const pzchoices = feedFiles["pzchoices.csv"].replace("Serif", choice);
@@ -111,8 +109,7 @@ keep_days = 30
     await writeFile(join(home, "pds.toml"), settings(allTokens));
     await writeFeed(home, "feed");
     service = await serve(environment);
-    sql = new SQL(url, { max: 1 });
-    if (engine === "sqlite") await sql`PRAGMA busy_timeout = 10000`;
+    sql = await connectTo(url);
     const ended = () => sql`SELECT 1 FROM run WHERE job = 'history-retention' AND outcome = 'succeeded'`;
     await until("the first run has ended", async () => (await ended()).length > 0);
   });
@@ -314,11 +311,8 @@ keep_days = 30
       for (const path of ["/audit", `/audit/${id}`, "/actions/audit", "/actions/remove-audit"]) {
         const headers = { ...bearer(tokens.ann), "content-type": "application/x-www-form-urlencoded" };
         const { status } = await fetch(service.adminUrl + path, { method, body: `id=${id}`, headers });
-        expect([method, path, status]).toEqual([
-          method,
-          path,
-          path.startsWith("/audit") || method !== "POST" ? 405 : 404,
-        ]);
+        const expected = path.startsWith("/audit") || method !== "POST" ? 405 : 404;
+        expect([method, path, status]).toEqual([method, path, expected]);
       }
     }
     expect((await actionsOf()).slice(known.length)).toEqual(records);
@@ -385,10 +379,9 @@ keep_days = 30
     const from = fields.to as string;
     const others = (await stored("rolled")).filter((id) => id !== Number(from));
     const known = (await actionsOf()).length;
+    const admin = someone(bearer(tokens.admin));
     const chosen = await Promise.all(
-      others.map((id) =>
-        someone(bearer(tokens.admin)).post("/actions/rollback", { brand: "rolled", from, to: `${id}` }),
-      ),
+      others.map((id) => admin.post("/actions/rollback", { brand: "rolled", from, to: `${id}` })),
     );
     expect(chosen.map(({ status }) => status).toSorted()).toEqual([303, 409]);
     const [chosenOne] = await generations("rolled");
@@ -572,17 +565,6 @@ keep_days = 30
       expect([path, (await ann.get(`${path}=no%00body`)).status]).toEqual([path, 200]);
     }
     expect((await ann.get("/actions/rollback?brand=no%00body")).status).toBe(400);
-    await sql`INSERT INTO audit_record ${sql(
-      Array.from({ length: 51 }, (_, index) => ({
-        ...{ begun_at: "2026-07-01T08:00:00.000Z", operator: "ed", client: "::1", action: "run", subject: `${index}` },
-      })),
-    )}`;
-    const { html } = await ann.get("/audit?operator=ed");
-    const [, older = ""] = html.match(/href="([^"]+)">Older records/) ?? [];
-    const { html: rest } = await ann.get(older.replaceAll("&amp;", "&"));
-    expect([...rest.matchAll(/<a href="\/audit\/\d+">/g)]).toHaveLength(1);
-    expect(rest).toContain('<a href="/audit?operator=ed">Newest records</a>');
-    await sql`DELETE FROM audit_record WHERE operator = 'ed'`;
   });
 
   test("see what one of them did on one day, page by page, and in the file", async () => {
