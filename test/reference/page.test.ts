@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { toJson } from "../../src/base/json.ts";
 import { accessibilityProblems, type OpenPage, openPage, startBrowser } from "../support/browser.ts";
 import { toProduct } from "../support/catalog.ts";
-import { importHere } from "../support/import-here.ts";
+import { fillStore } from "../support/import-here.ts";
 import type { Schemas } from "../support/json-schema.ts";
-import { serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { createMigratedStore, serve, serveUntilEnd, temporaryFolder } from "../support/pds.ts";
 
 interface Document {
   readonly paths: Readonly<
@@ -18,10 +17,12 @@ interface Document {
 const [browser, service] = await Promise.all([
   startBrowser(),
   temporaryFolder().then((folder) =>
-    serve({ DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`, PUBLIC_URL: "https://products.example.com/" }),
+    serveUntilEnd({
+      DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
+      PUBLIC_URL: "https://products.example.com/",
+    }),
   ),
 ]);
-afterAll(() => service.stop());
 const document = (await (await service.get("/openapi.json")).json()) as Document;
 const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
 const schemas = Object.entries(document.components.schemas);
@@ -60,33 +61,19 @@ describe("the public listener", () => {
   });
 });
 
-describe.each([
+test.each([
   ["light", wide],
   ["dark", narrow],
-] as const)("the reference page, %s at %o", (colorScheme, viewport) => {
-  let opened: OpenPage;
-  beforeAll(async () => {
-    opened = await open(viewport, colorScheme);
-  });
-  afterAll(() => opened[Symbol.asyncDispose]());
-
-  test("has no accessibility violations found by axe-core", async () => {
-    expect(await accessibilityProblems(opened.page)).toEqual([]);
-  });
-
-  test("does not scroll horizontally", async () => {
-    expect(await opened.page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
-  });
-
-  test("follows the preferred color scheme", async () => {
-    const ground = await opened.page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
-    const [red = 0] = ground.match(/\d+/g)?.map(Number) ?? [];
-    expect(red < 128 ? "dark" : "light").toBe(colorScheme);
-  });
-
-  test("loads without errors, console messages, or requests to other origins", () => {
-    expect(opened.faults).toEqual([]);
-  });
+] as const)("the reference page, %s at %o, has no layout, color scheme, or accessibility problems", async (...look) => {
+  const [colorScheme, viewport] = look;
+  await using opened = await open(viewport, colorScheme);
+  const { page, faults } = opened;
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(viewport.width);
+  const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+  expect(Number(background.match(/\d+/)?.[0]) < 128 ? "dark" : "light").toBe(colorScheme);
+  // Also console messages and requests to other origins.
+  expect(faults).toEqual([]);
 });
 
 describe("the reference page", () => {
@@ -215,14 +202,10 @@ describe("the forms of the reference page", () => {
   });
 
   test("begin with values that the service has, which the commands for a shell follow", async () => {
-    const folder = await temporaryFolder();
-    const DATABASE_URL = `sqlite:${join(folder, "pds.sqlite")}`;
+    const DATABASE_URL = await createMigratedStore("sqlite");
     // Responses have no product that shoppers may not see.
     const hidden = Array.from({ length: 30 }, (_, index) => toProduct(index + 1, { published_at: null }));
-    const [products = ""] = await writeFiles(folder, {
-      "products.ndjson": [...hidden, toProduct(BigInt(bigId))].map(toJson).join("\n"),
-    });
-    await importHere(["import", "products", products], { DATABASE_URL });
+    await fillStore({ DATABASE_URL }, [...hidden, toProduct(BigInt(bigId))]);
     await using own = await serve({ DATABASE_URL });
     await using opened = await openPage(browser, `${own.url}/docs`);
     const { page } = opened;
