@@ -137,25 +137,6 @@ describe.each(stores)("the console on $engine", ({ engine, url }) => {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a));
   });
 
-  test.each([
-    ["/runs", () => true],
-    ["/runs?brand=Other", ({ brand }) => brand === "Other"],
-    ["/runs?outcome=succeeded", ({ outcome }) => outcome === "succeeded"],
-  ] as [string, (run: Run) => boolean][])(
-    "pages from %s through every older run exactly once",
-    async (start, isWanted) => {
-      const ids: number[] = [];
-      for (let path: string | undefined = start; path !== undefined; ) {
-        const { html } = await load(service, path);
-        ids.push(...rowsOf(html).map(([id]) => Number(id)));
-        path = html.match(/<a href="([^"]*)">Older runs<\/a>/)?.[1]?.replaceAll("&amp;", "&");
-      }
-      await using sql = await connectTo(url);
-      const runs = await sql<Run[]>`SELECT id, brand, outcome FROM run ORDER BY id DESC`;
-      expect(ids).toEqual(runs.filter(isWanted).map(({ id }) => id));
-    },
-  );
-
   test("shows a run with its reason, rejected rows, and facts", async () => {
     const { text } = await load(service, `/runs/${failedRun}`);
     expect(text).toContain(`Run ${failedRun}: catalog-import`);
