@@ -1,8 +1,8 @@
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { YAML } from "bun";
-import { root, serve, temporaryFolder, writeFiles } from "../support/pds.ts";
+import { root, serveUntilEnd, temporaryFolder, writeFiles } from "../support/pds.ts";
 import { until } from "../support/until.ts";
 
 interface Target {
@@ -65,7 +65,7 @@ source = "${join(folder, "absent")}"
 schedule = "@yearly"
 `,
 });
-const service = await serve({
+const service = await serveUntilEnd({
   PDS_CONFIG,
   DATABASE_URL: `sqlite:${join(folder, "pds.sqlite")}`,
   STALE_DATA: "fail",
@@ -76,7 +76,6 @@ const service = await serve({
   // For the metrics of purges; there is no CDN.
   CDN: "varnish",
 });
-afterAll(() => service.stop());
 const calls = ["/api/v1/products/pz/TM814935W", "/api/v1/products/6781204660224", "/api/v1/products/12", "/readyz"];
 for (const path of [...calls, ...calls]) await service.get(path);
 const readMetrics = async (url: string) => {

@@ -5,14 +5,22 @@ import { buildPersonalizer } from "../../packages/personalizer/build.ts";
 import { baseLabels, formLabels } from "../../packages/personalizer/src/default-labels.ts";
 import { sampleImagePath } from "../../src/sample/shop.ts";
 import { accessibilityProblems, openPage, startBrowser } from "../support/browser.ts";
-import { cleanUp } from "../support/clean-up.ts";
 import { attack, hostileSku, importHostile, type Watched, watchPage } from "../support/hostile.ts";
 import { importHere } from "../support/import-here.ts";
-import { type RunningService, root, runsOnBothEngines, serve, temporaryFolder } from "../support/pds.ts";
+import {
+  createStore,
+  type RunningService,
+  root,
+  runsOnBothEngines,
+  serve,
+  serveUntilEnd,
+  temporaryFolder,
+} from "../support/pds.ts";
 import { blocksOf } from "../support/reader.ts";
+import { startServer } from "../support/server.ts";
 
 const environment = {
-  DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
+  DATABASE_URL: await createStore("sqlite"),
   SHOP_DOMAIN: "larkspur-finch.example",
   BRAND: "Larkspur & Finch",
 };
@@ -22,14 +30,13 @@ async function startSample(): Promise<RunningService> {
   await importHere(["import", "personalization", join(root, "sample", "personalization")], environment);
   await importHere(["import", "presentation", join(root, "sample", "presentation.toml")], environment);
   // The only product without pictures is a draft.
-  return await serve({ ...environment, VISIBLE: "all", PUBLIC_URL: "https://products.example.com/" });
+  return await serveUntilEnd({ ...environment, VISIBLE: "all", PUBLIC_URL: "https://products.example.com/" });
 }
 
 /** Whether each page is checked in each look, as in campaigns and every night. */
 const checksAll = runsOnBothEngines || process.env.TEST_SHORT_CAMPAIGN !== undefined;
 
 const [browser, service] = await Promise.all([startBrowser(), startSample()]);
-afterAll(() => service.stop());
 
 const napkin = `${service.url}/example/products/6781236019200`;
 const order = `${napkin}/cart?id=1&properties%5BStyle%5D=Monogram&properties%5B_style%5D=EMBMON3&quantity=2`;
@@ -249,10 +256,7 @@ test("a real shop serves neither the example nor the sample images", async () =>
 test("unknown products return 404, and an empty store explains what to import", async () => {
   const products = ["12", "x", "12/cart"].map((path) => `/example/products/${path}`);
   for (const path of [...products, "/sample/images/x.png"]) expect((await service.get(path)).status).toBe(404);
-  await using empty = await serve({
-    ...environment,
-    DATABASE_URL: `sqlite:${join(await temporaryFolder(), "pds.sqlite")}`,
-  });
+  await using empty = await serve({ ...environment, DATABASE_URL: await createStore("sqlite") });
   expect(await (await empty.get("/example")).json()).toMatchObject({
     status: 404,
     detail: "No sample products are stored. Import sample/products.ndjson.",
@@ -266,13 +270,8 @@ describe("the widget's script", () => {
 
   /** Opens a page of another site. */
   async function openSite(markup: string) {
-    const site = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: () => new Response(markup, { headers: { "Content-Type": "text/html" } }),
-    });
-    cleanUp(() => site.stop(true));
-    return await openPage(browser, site.url.href);
+    const site = startServer(() => new Response(markup, { headers: { "Content-Type": "text/html" } }));
+    return await openPage(browser, site);
   }
 
   test("is the built script: small, usable from any site, and cached for five minutes", async () => {
