@@ -18,11 +18,14 @@ const abandonedMs = 8 * 86_400_000;
 /** @throws ServiceError `unavailable` if the folder cannot be created */
 export async function createTemporaryFolder(kind: (typeof kinds)[number]): Promise<TemporaryFolder> {
   await removeOrphanedFolders();
-  return createTemporaryFolderNow(kind);
+  return createTemporaryFolderSync(kind);
 }
 
-/** Like {@link createTemporaryFolder}, but does not remove the folders of killed processes. */
-export function createTemporaryFolderNow(kind: (typeof kinds)[number]): TemporaryFolder {
+/**
+ * Like {@link createTemporaryFolder}, but synchronous, and leaves the folders of killed processes.
+ * @throws ServiceError `unavailable` if the folder cannot be created
+ */
+export function createTemporaryFolderSync(kind: (typeof kinds)[number]): TemporaryFolder {
   const parent = tmpdir();
   try {
     const path = mkdtempSync(join(parent, `pds-${kind}-${process.pid}-${startOf("self")}-${machine()}-`));

@@ -68,7 +68,7 @@ const factories: { readonly [Name in JobName]: JobFactory<JobOptionsOf<Name>> } 
   }),
 };
 
-/** Only a person can force an import. Any other run of a job has a next one, also if a person started it. */
+/** Only a person can force an import. The schedule repeats any other run, even one that a person started. */
 const modeOf = (isForced: boolean): ImportMode => ({ isManual: isForced, isForced });
 
 /** Loads code only when a job runs, so that the service starts faster. */

@@ -37,7 +37,7 @@ export class FeedRows implements AsyncDisposable {
   };
   readonly #files: Readonly<Record<ListName, { readonly name: string }>>;
 
-  /** @param files their names are for messages */
+  /** @param files whose names appear in messages */
   constructor(files: Readonly<Record<ListName, { readonly name: string }>>) {
     this.#files = files;
   }

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { createTemporaryFolderNow, TemporaryFile, type TemporaryFolder } from "../../base/temporary-folder.ts";
+import { createTemporaryFolderSync, TemporaryFile, type TemporaryFolder } from "../../base/temporary-folder.ts";
 import { compareBytes, encodeInto, grow, readUint32, readWord, replace, writeUint32 } from "../bytes.ts";
 import { sortByKey } from "./key-sort.ts";
 import {
@@ -121,7 +121,7 @@ export class RowSorter implements AsyncDisposable {
     if (this.#count === 0) return;
     const wasSorted = this.#isSorted;
     this.#sort();
-    this.#folder ??= createTemporaryFolderNow("import");
+    this.#folder ??= createTemporaryFolderSync("import");
     this.#file ??= new TemporaryFile(join(this.#folder.path, "rows"));
     const start = this.#runs.at(-1)?.end ?? 0;
     this.#runs.push({ start, end: start + this.#end });
